@@ -1,0 +1,24 @@
+//! Says what may happen in Surefoot: states, transitions, ports and policies as data.
+//!
+//! Everything here is pure and deterministic: no clock, no randomness, no I/O, no runtime. Time and dice are
+//! arguments ([`time::Timestamp`], [`time::Roll`]); what remembers is behind a port ([`port::Store`]).
+//!
+//! - [`job`]: a job, its states, its attempts. [`settle`]: what follows from an attempt.
+//! - [`failure`], [`classify`], [`retry_after`]: what a failure means. [`backoff`], [`policy`], [`timeouts`]: how a
+//!   kind is run. [`payload`], [`canonical`], [`text`], [`id`]: checked values.
+
+pub mod backoff;
+pub mod canonical;
+pub mod classify;
+pub mod error;
+pub mod failure;
+pub mod id;
+pub mod job;
+pub mod payload;
+pub mod policy;
+pub mod port;
+pub mod retry_after;
+pub mod settle;
+pub mod text;
+pub mod time;
+pub mod timeouts;

@@ -27,7 +27,7 @@ pub enum PayloadError {
     },
     /// Not one JSON value without duplicate keys.
     #[error("payload is {0}")]
-    NotJson(#[from] NotJson),
+    NotJson(NotJson),
     /// The value has no JSON form.
     #[error("payload does not serialize")]
     Unserializable(#[source] serde_json::Error),
@@ -39,6 +39,13 @@ pub enum PayloadError {
         /// Where it differs.
         source: serde_json::Error,
     },
+}
+
+impl From<NotJson> for PayloadError {
+    /// Says the whole fault itself, so that it does not appear twice in a chain of sources.
+    fn from(fault: NotJson) -> Self {
+        Self::NotJson(fault)
+    }
 }
 
 impl Payload {

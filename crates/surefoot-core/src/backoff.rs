@@ -239,7 +239,7 @@ fn decorrelated(base: u128, cap: u128, previous: u128) -> (u128, u128) {
 )]
 fn grown(base: u128, factor: f64, failures: u32) -> u128 {
     let exponent = failures.saturating_sub(1);
-    if base == 0 || exponent == 0 || factor.is_nan() || factor <= 1.0 {
+    if exponent == 0 || factor.is_nan() || factor <= 1.0 {
         return base;
     }
     (base as f64 * power(factor, exponent)) as u128

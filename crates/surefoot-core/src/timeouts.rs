@@ -243,7 +243,8 @@ mod tests {
 
     #[test]
     fn every_contradiction_of_a_ladder_is_told() {
-        let table: [([Option<u64>; 2], [u64; 2], &[&str]); 10] = [
+        type Case = ([Option<u64>; 2], [u64; 2], &'static [&'static str]);
+        let table: [Case; 10] = [
             ([Some(1), Some(5)], [30, 40], &[]),
             ([Some(1), Some(30)], [30, 40], &[]),
             ([None, None], [30, 40], &[]),

@@ -60,7 +60,7 @@ pub trait Store: Send + Sync + 'static {
     /// lost; the settlement's fence makes that harmless when one of them was extended or settled meanwhile.
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError>;
 
-    /// Makes dead letters ([`DeadReason::Deadline`]) of waiting jobs whose deadline is not after `now`, at most
+    /// Makes dead letters ([`crate::settle::expired`]) of waiting jobs whose deadline is not after `now`, at most
     /// `limit`; answers which.
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError>;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::classify::Class;
 use crate::failure::Failure;
-use crate::id::{Epoch, JobId};
+use crate::id::{Epoch, JobId, Kind};
 use crate::job::{AttemptOutcome, Counts, DeadReason, Death, LeasedJob};
 use crate::payload::Payload;
 use crate::policy::{JobPolicy, Recovery};
@@ -124,6 +124,18 @@ pub fn settle(job: &LeasedJob, report: Report, policy: &JobPolicy, now: Timestam
         ended_at: now,
     }
 }
+
+/// Decides what becomes of a waiting job whose deadline passed: the dead letter keeps what the last attempt said
+/// (the error of a [`Retrying`](crate::job::JobState::Retrying) job), or says that none could start in time.
+#[must_use]
+pub fn expired(kind: &Kind, last_error: Option<&ErrorText>, now: Timestamp) -> Death {
+    let error = last_error.cloned().unwrap_or_else(|| ErrorText::from(EXPIRED));
+    let fingerprint = text::fingerprint(kind.as_str(), &error);
+    Death { at: now, reason: DeadReason::Deadline, error, fingerprint }
+}
+
+/// The same words for every job that no attempt started of before its deadline.
+const EXPIRED: &str = "the deadline passed before an attempt could start";
 
 /// The same words for every attempt that was lost, so that their dead letters share a fingerprint.
 const LOST: &str = "the lease ended and its holder did not report: it crashed, stalled or was cut off";

@@ -26,7 +26,12 @@ pub struct Failure {
 
 impl Failure {
     fn of(class: Class, text: ErrorText) -> Self {
-        Self { class, text, retry_after: None, put_off: false }
+        Self {
+            class,
+            text,
+            retry_after: None,
+            put_off: false,
+        }
     }
 
     /// It may pass: try again within the policy.
@@ -51,13 +56,19 @@ impl Failure {
 
     /// A transient failure whose dependency said when to come back.
     pub fn retry_after(delay: Duration, text: impl Into<ErrorText>) -> Self {
-        Self { retry_after: Some(delay), ..Self::transient(text) }
+        Self {
+            retry_after: Some(delay),
+            ..Self::transient(text)
+        }
     }
 
     /// The dependency turned the call away before it did anything, such as 429: the job is put off for `delay`
     /// and no attempt is used up.
     pub fn rate_limited(delay: Duration, text: impl Into<ErrorText>) -> Self {
-        Self { put_off: true, ..Self::retry_after(delay, text) }
+        Self {
+            put_off: true,
+            ..Self::retry_after(delay, text)
+        }
     }
 
     /// A database error by its SQLSTATE code, such as `40001`.
@@ -100,8 +111,14 @@ mod tests {
 
     #[test]
     fn an_io_error_anywhere_in_the_chain_gives_the_class() {
-        let reset = Failure::from(Outer(io::Error::new(io::ErrorKind::ConnectionReset, "reset")));
-        assert_eq!((reset.class, reset.text.as_str()), (Class::Transient, "outer: reset"));
+        let reset = Failure::from(Outer(io::Error::new(
+            io::ErrorKind::ConnectionReset,
+            "reset",
+        )));
+        assert_eq!(
+            (reset.class, reset.text.as_str()),
+            (Class::Transient, "outer: reset")
+        );
         let denied = Failure::from(Outer(io::Error::new(io::ErrorKind::PermissionDenied, "no")));
         assert_eq!(denied.class, Class::Permanent);
     }

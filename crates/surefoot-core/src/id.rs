@@ -20,7 +20,9 @@ pub enum NameError {
         bytes_max: usize,
     },
     /// Longer than the limit.
-    #[error("{what} has {bytes} bytes, at most {bytes_max} are taken; shorten it or use a digest of it")]
+    #[error(
+        "{what} has {bytes} bytes, at most {bytes_max} are taken; shorten it or use a digest of it"
+    )]
     TooLong {
         /// Which name.
         what: &'static str,
@@ -67,15 +69,29 @@ impl Alphabet {
     }
 }
 
-fn check(what: &'static str, text: &str, bytes_max: usize, alphabet: Alphabet) -> Result<(), NameError> {
+fn check(
+    what: &'static str,
+    text: &str,
+    bytes_max: usize,
+    alphabet: Alphabet,
+) -> Result<(), NameError> {
     if text.is_empty() {
         return Err(NameError::Empty { what, bytes_max });
     }
     if text.len() > bytes_max {
-        return Err(NameError::TooLong { what, bytes: text.len(), bytes_max });
+        return Err(NameError::TooLong {
+            what,
+            bytes: text.len(),
+            bytes_max,
+        });
     }
     match text.char_indices().find(|(_, c)| !alphabet.holds(*c)) {
-        Some((at, found)) => Err(NameError::Character { what, found, at, allowed: alphabet.in_words() }),
+        Some((at, found)) => Err(NameError::Character {
+            what,
+            found,
+            at,
+            allowed: alphabet.in_words(),
+        }),
         None => Ok(()),
     }
 }
@@ -247,7 +263,11 @@ impl ProviderKey {
     /// The key of a job's effect in its generation (1 at first).
     #[must_use]
     pub fn of(job: JobId, generation: u32) -> Self {
-        if generation <= 1 { Self(job.to_string()) } else { Self(format!("{job}.{generation}")) }
+        if generation <= 1 {
+            Self(job.to_string())
+        } else {
+            Self(format!("{job}.{generation}"))
+        }
     }
 
     /// The key as it travels, for example in `Idempotency-Key`.
@@ -270,7 +290,10 @@ mod tests {
     #[test]
     fn names_are_bounded_and_say_what_is_wrong() {
         let cases = [
-            (Kind::new("").map(|_| ()), Some("kind is empty; give 1 to 128 bytes")),
+            (
+                Kind::new("").map(|_| ()),
+                Some("kind is empty; give 1 to 128 bytes"),
+            ),
             (Kind::new("mail.send").map(|_| ()), None),
             (
                 Kind::new("mail send").map(|_| ()),
@@ -278,7 +301,9 @@ mod tests {
             ),
             (
                 Key::new("a\0b").map(|_| ()),
-                Some("key holds the character '\\0' at byte 1; use any character but control characters"),
+                Some(
+                    "key holds the character '\\0' at byte 1; use any character but control characters",
+                ),
             ),
             (
                 Key::new("k".repeat(256)).map(|_| ()),

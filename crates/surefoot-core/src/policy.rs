@@ -34,7 +34,9 @@ impl Recovery {
     /// The recovery with this name.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|recovery| recovery.as_str() == text)
+        Self::ALL
+            .into_iter()
+            .find(|recovery| recovery.as_str() == text)
     }
 }
 
@@ -86,25 +88,41 @@ impl JobPolicy {
     /// A default policy with this time-out and a lease that is [`LEASE_MARGIN`](Self::LEASE_MARGIN) longer.
     #[must_use]
     pub fn with_timeout(timeout: Duration) -> Self {
-        Self { timeout, lease: timeout.saturating_add(Self::LEASE_MARGIN), ..Self::default() }
+        Self {
+            timeout,
+            lease: timeout.saturating_add(Self::LEASE_MARGIN),
+            ..Self::default()
+        }
     }
 
     /// Every contradiction in this policy, each with its remedy; empty when it is sound.
     #[must_use]
     pub fn validate(&self) -> Vec<String> {
-        let mut faults =
-            TimeoutLadder { connect: None, attempt: None, job: self.timeout, lease: self.lease }.validate();
+        let mut faults = TimeoutLadder {
+            connect: None,
+            attempt: None,
+            job: self.timeout,
+            lease: self.lease,
+        }
+        .validate();
         faults.extend(self.backoff.validate());
         if self.attempts_max == 0 {
             faults.push("attempts_max is 0, so the job could never run; set 1 or more".to_owned());
         }
         if self.crashes_max == 0 {
-            faults.push("crashes_max is 0, so a crash could never be survived; set 1 or more".to_owned());
+            faults.push(
+                "crashes_max is 0, so a crash could never be survived; set 1 or more".to_owned(),
+            );
         }
         if self.concurrency_max == Some(0) || self.concurrency_per_key_max == Some(0) {
-            faults.push("a concurrency limit of 0 would stop the kind; pause its queue instead".to_owned());
+            faults.push(
+                "a concurrency limit of 0 would stop the kind; pause its queue instead".to_owned(),
+            );
         }
-        if self.deadline.is_some_and(|deadline| deadline < self.timeout) {
+        if self
+            .deadline
+            .is_some_and(|deadline| deadline < self.timeout)
+        {
             faults.push(format!(
                 "deadline {:?} is shorter than timeout {:?}, so an attempt could never use its time; raise the \
                  deadline or lower the timeout",
@@ -123,7 +141,10 @@ mod tests {
     #[test]
     fn the_default_policy_is_sound() {
         assert_eq!(JobPolicy::default().validate(), Vec::<String>::new());
-        assert_eq!(JobPolicy::with_timeout(Duration::from_secs(150)).validate(), Vec::<String>::new());
+        assert_eq!(
+            JobPolicy::with_timeout(Duration::from_secs(150)).validate(),
+            Vec::<String>::new()
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::id::{Epoch, JobId, Kind};
 use crate::job::{AttemptOutcome, Counts, DeadReason, Death, LeasedJob};
 use crate::payload::Payload;
 use crate::policy::{JobPolicy, Recovery};
+use crate::retry_after;
 use crate::text::{self, ErrorText};
 use crate::time::{Roll, Timestamp};
 use crate::timeouts::TimeoutKind;
@@ -103,8 +104,19 @@ pub enum Next {
 /// - Failures use up `attempts_max`, lost leases `crashes_max`, put-off calls neither (but [`DEFERRALS_MAX`]).
 /// - A retry that could not start before the job's deadline is a dead letter at once.
 #[must_use]
-pub fn settle(job: &LeasedJob, report: Report, policy: &JobPolicy, now: Timestamp, roll: Roll) -> Settlement {
-    let decision = Decision { job, policy, now, roll };
+pub fn settle(
+    job: &LeasedJob,
+    report: Report,
+    policy: &JobPolicy,
+    now: Timestamp,
+    roll: Roll,
+) -> Settlement {
+    let decision = Decision {
+        job,
+        policy,
+        now,
+        roll,
+    };
     let (outcome, error, counts, next) = match report {
         Report::Succeeded(result) => decision.succeeded(result),
         Report::Failed(failure) => decision.failed(failure),
@@ -116,7 +128,10 @@ pub fn settle(job: &LeasedJob, report: Report, policy: &JobPolicy, now: Timestam
     let lapsed_before = (outcome == AttemptOutcome::Lost).then_some(now);
     Settlement {
         job: job.id,
-        fence: Fence { epoch: job.state.epoch, lapsed_before },
+        fence: Fence {
+            epoch: job.state.epoch,
+            lapsed_before,
+        },
         counts,
         next,
         outcome,
@@ -129,16 +144,24 @@ pub fn settle(job: &LeasedJob, report: Report, policy: &JobPolicy, now: Timestam
 /// (the error of a [`Retrying`](crate::job::JobState::Retrying) job), or says that none could start in time.
 #[must_use]
 pub fn expired(kind: &Kind, last_error: Option<&ErrorText>, now: Timestamp) -> Death {
-    let error = last_error.cloned().unwrap_or_else(|| ErrorText::from(EXPIRED));
+    let error = last_error
+        .cloned()
+        .unwrap_or_else(|| ErrorText::from(EXPIRED));
     let fingerprint = text::fingerprint(kind.as_str(), &error);
-    Death { at: now, reason: DeadReason::Deadline, error, fingerprint }
+    Death {
+        at: now,
+        reason: DeadReason::Deadline,
+        error,
+        fingerprint,
+    }
 }
 
 /// The same words for every job that no attempt started of before its deadline.
 const EXPIRED: &str = "the deadline passed before an attempt could start";
 
 /// The same words for every attempt that was lost, so that their dead letters share a fingerprint.
-const LOST: &str = "the lease ended and its holder did not report: it crashed, stalled or was cut off";
+const LOST: &str =
+    "the lease ended and its holder did not report: it crashed, stalled or was cut off";
 
 type Decided = (AttemptOutcome, Option<ErrorText>, Counts, Next);
 
@@ -151,7 +174,15 @@ struct Decision<'a> {
 
 impl Decision<'_> {
     fn succeeded(&self, result: Payload) -> Decided {
-        (AttemptOutcome::Succeeded, None, self.job.counts, Next::Succeeded { at: self.now, result })
+        (
+            AttemptOutcome::Succeeded,
+            None,
+            self.job.counts,
+            Next::Succeeded {
+                at: self.now,
+                result,
+            },
+        )
     }
 
     fn failed(&self, failure: Failure) -> Decided {
@@ -159,21 +190,41 @@ impl Decision<'_> {
         let (outcome, counts, next) = match failure.class {
             Class::Transient if failure.put_off => {
                 let counts = self.one_more_deferral();
-                (AttemptOutcome::Released, counts, self.after_put_off(counts, failure))
+                (
+                    AttemptOutcome::Released,
+                    counts,
+                    self.after_put_off(counts, failure),
+                )
             }
             Class::Transient => {
                 let counts = self.one_more_failure();
-                (AttemptOutcome::Transient, counts, self.after_failure(counts, &error, failure.retry_after))
+                (
+                    AttemptOutcome::Transient,
+                    counts,
+                    self.after_failure(counts, &error, failure.retry_after),
+                )
             }
             Class::Permanent => {
                 let counts = self.one_more_failure();
-                (AttemptOutcome::Permanent, counts, self.dead(DeadReason::Permanent, error.clone()))
+                (
+                    AttemptOutcome::Permanent,
+                    counts,
+                    self.dead(DeadReason::Permanent, error.clone()),
+                )
             }
             Class::Unknown => {
                 let counts = self.one_more_failure();
-                (AttemptOutcome::Unknown, counts, self.after_unknown(counts, &error))
+                (
+                    AttemptOutcome::Unknown,
+                    counts,
+                    self.after_unknown(counts, &error),
+                )
             }
-            Class::Cancelled => (AttemptOutcome::Cancelled, self.job.counts, self.after_cancelled(&error)),
+            Class::Cancelled => (
+                AttemptOutcome::Cancelled,
+                self.job.counts,
+                self.after_cancelled(&error),
+            ),
         };
         (outcome, Some(error), counts, next)
     }
@@ -182,7 +233,9 @@ impl Decision<'_> {
         let error = ErrorText::from(format!("{kind} fired"));
         let counts = self.one_more_failure();
         let next = match kind {
-            TimeoutKind::Connect | TimeoutKind::Attempt | TimeoutKind::Job if self.must_not_send_again() => {
+            TimeoutKind::Connect | TimeoutKind::Attempt | TimeoutKind::Job
+                if self.must_not_send_again() =>
+            {
                 self.dead(DeadReason::OutcomeUnknown, error.clone())
             }
             TimeoutKind::Deadline => self.dead(DeadReason::Deadline, error.clone()),
@@ -199,36 +252,57 @@ impl Decision<'_> {
         } else {
             Next::Pending { due_at: self.now }
         };
-        (AttemptOutcome::Released, Some(reason), self.one_more_deferral(), next)
+        (
+            AttemptOutcome::Released,
+            Some(reason),
+            self.one_more_deferral(),
+            next,
+        )
     }
 
     fn lost(&self) -> Decided {
         let error = ErrorText::from(LOST);
         let crashed = self.job.counts.crashed.saturating_add(1);
-        let counts = Counts { crashed, ..self.job.counts };
+        let counts = Counts {
+            crashed,
+            ..self.job.counts
+        };
         let next = if self.must_not_send_again() {
             self.dead(DeadReason::OutcomeUnknown, error.clone())
         } else if crashed >= self.policy.crashes_max {
             self.dead(DeadReason::CrashLoop, error.clone())
         } else {
-            self.retry_at(self.now.after(self.policy.backoff.delay(crashed, None, self.roll)), &error)
+            self.retry_at(
+                self.now
+                    .after(self.policy.backoff.delay(crashed, None, self.roll)),
+                &error,
+            )
         };
         (AttemptOutcome::Lost, Some(error), counts, next)
     }
 
     fn after_unknown(&self, counts: Counts, error: &ErrorText) -> Next {
         match self.job.state.recovery {
-            None | Some(Recovery::AtMostOnce) => self.dead(DeadReason::OutcomeUnknown, error.clone()),
-            Some(Recovery::SameKey | Recovery::Repeatable) => self.after_failure(counts, error, None),
+            None | Some(Recovery::AtMostOnce) => {
+                self.dead(DeadReason::OutcomeUnknown, error.clone())
+            }
+            Some(Recovery::SameKey | Recovery::Repeatable) => {
+                self.after_failure(counts, error, None)
+            }
         }
     }
 
-    fn after_failure(&self, counts: Counts, error: &ErrorText, retry_after: Option<Duration>) -> Next {
+    fn after_failure(
+        &self,
+        counts: Counts,
+        error: &ErrorText,
+        retry_after: Option<Duration>,
+    ) -> Next {
         if counts.failed >= self.policy.attempts_max {
             return self.dead(DeadReason::Exhausted, error.clone());
         }
         let delay = match retry_after {
-            Some(asked) => with_spread(asked, self.roll),
+            Some(asked) => retry_after::spread(asked, self.roll),
             None => self.policy.backoff.delay(counts.failed, None, self.roll),
         };
         self.retry_at(self.now.after(delay), error)
@@ -238,8 +312,14 @@ impl Decision<'_> {
         if counts.deferred >= DEFERRALS_MAX {
             return self.dead(DeadReason::Exhausted, failure.text);
         }
-        let delay = failure.retry_after.unwrap_or(DEFERRAL_MIN).max(DEFERRAL_MIN);
-        self.retry_at(self.now.after(with_spread(delay, self.roll)), &failure.text)
+        let delay = failure
+            .retry_after
+            .unwrap_or(DEFERRAL_MIN)
+            .max(DEFERRAL_MIN);
+        self.retry_at(
+            self.now.after(retry_after::spread(delay, self.roll)),
+            &failure.text,
+        )
     }
 
     fn after_cancelled(&self, error: &ErrorText) -> Next {
@@ -255,23 +335,41 @@ impl Decision<'_> {
         if self.job.state.cancel_requested {
             return self.cancelled(error.clone());
         }
-        if self.job.deadline_at.is_some_and(|deadline| due_at >= deadline) {
+        if self
+            .job
+            .deadline_at
+            .is_some_and(|deadline| due_at >= deadline)
+        {
             return self.dead(DeadReason::Deadline, error.clone());
         }
-        Next::Retrying { due_at, error: error.clone() }
+        Next::Retrying {
+            due_at,
+            error: error.clone(),
+        }
     }
 
     /// A job whose last word is an unknown never ends as a failure where a second effect would matter.
     fn honest(&self, outcome: AttemptOutcome, next: Next) -> Next {
-        let uncertain =
-            matches!(outcome, AttemptOutcome::Unknown | AttemptOutcome::TimedOut | AttemptOutcome::Lost);
-        let once = matches!(self.job.state.recovery, Some(Recovery::SameKey | Recovery::AtMostOnce));
+        let uncertain = matches!(
+            outcome,
+            AttemptOutcome::Unknown | AttemptOutcome::TimedOut | AttemptOutcome::Lost
+        );
+        let once = matches!(
+            self.job.state.recovery,
+            Some(Recovery::SameKey | Recovery::AtMostOnce)
+        );
         match next {
-            Next::Dead(Death { at, reason: DeadReason::Exhausted | DeadReason::Deadline, error, fingerprint })
-                if uncertain && once =>
-            {
-                Next::Dead(Death { at, reason: DeadReason::OutcomeUnknown, error, fingerprint })
-            }
+            Next::Dead(Death {
+                at,
+                reason: DeadReason::Exhausted | DeadReason::Deadline,
+                error,
+                fingerprint,
+            }) if uncertain && once => Next::Dead(Death {
+                at,
+                reason: DeadReason::OutcomeUnknown,
+                error,
+                fingerprint,
+            }),
             other => other,
         }
     }
@@ -281,27 +379,35 @@ impl Decision<'_> {
     }
 
     fn cancelled(&self, reason: ErrorText) -> Next {
-        Next::Cancelled { at: self.now, reason }
+        Next::Cancelled {
+            at: self.now,
+            reason,
+        }
     }
 
     fn dead(&self, reason: DeadReason, error: ErrorText) -> Next {
         let fingerprint = text::fingerprint(self.job.kind.as_str(), &error);
-        Next::Dead(Death { at: self.now, reason, error, fingerprint })
+        Next::Dead(Death {
+            at: self.now,
+            reason,
+            error,
+            fingerprint,
+        })
     }
 
     fn one_more_failure(&self) -> Counts {
-        Counts { failed: self.job.counts.failed.saturating_add(1), ..self.job.counts }
+        Counts {
+            failed: self.job.counts.failed.saturating_add(1),
+            ..self.job.counts
+        }
     }
 
     fn one_more_deferral(&self) -> Counts {
-        Counts { deferred: self.job.counts.deferred.saturating_add(1), ..self.job.counts }
+        Counts {
+            deferred: self.job.counts.deferred.saturating_add(1),
+            ..self.job.counts
+        }
     }
-}
-
-/// `delay` and up to a tenth more, so that what was sent away together does not come back together.
-fn with_spread(delay: Duration, roll: Roll) -> Duration {
-    let tenth = delay.as_secs_f64() / 10.0 * roll.fraction();
-    delay.saturating_add(Duration::try_from_secs_f64(tenth).unwrap_or_default())
 }
 
 #[cfg(test)]

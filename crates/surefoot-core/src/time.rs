@@ -84,9 +84,18 @@ mod tests {
 
     #[test]
     fn arithmetic_saturates_at_both_ends() {
-        assert_eq!(Timestamp::from_micros(5).after(Duration::MAX), Timestamp::MAX);
-        assert_eq!(Timestamp::from_micros(5).before(Duration::MAX), Timestamp::MIN);
-        assert_eq!(Timestamp::from_micros(5).since(Timestamp::from_micros(9)), Duration::ZERO);
+        assert_eq!(
+            Timestamp::from_micros(5).after(Duration::MAX),
+            Timestamp::MAX
+        );
+        assert_eq!(
+            Timestamp::from_micros(5).before(Duration::MAX),
+            Timestamp::MIN
+        );
+        assert_eq!(
+            Timestamp::from_micros(5).since(Timestamp::from_micros(9)),
+            Duration::ZERO
+        );
     }
 
     #[test]

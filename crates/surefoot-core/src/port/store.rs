@@ -1,0 +1,146 @@
+//! The verbs. Each is one atomic transition.
+
+use super::JobRecord;
+use super::{Advanced, Claim};
+use super::{Beat, Extended, Extension};
+use super::{By, Cancelled, Pause, Replay, Steered};
+use super::{DeadGroup, Depth, JobFilter, Maintained};
+use super::{Enqueued, NewJob};
+use crate::error::StoreError;
+use crate::id::{JobId, Key, Kind, Queue, Tenant};
+use crate::job::{Job, LeasedJob};
+use crate::payload::Payload;
+use crate::settle::Settlement;
+use crate::time::Timestamp;
+use async_trait::async_trait;
+use std::time::Duration;
+
+/// The most items in one batch of any verb.
+pub const BATCH_MAX: usize = 1000;
+
+/// The most jobs on one page.
+pub const PAGE_MAX: u32 = 500;
+
+/// The most attempts, revisions and actions that [`Store::job`] returns, the latest ones.
+pub const JOB_RECORDS_MAX: usize = 1000;
+
+/// What remembers jobs.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Writes jobs down, at most [`BATCH_MAX`]. A job with a key that its (tenant, kind) already has is not written:
+    /// the answer names the first one and says whether the payloads are the same by canonical form (the payload as
+    /// first enqueued counts, not as edited). A job whose id is already there is the same call repeated and answers
+    /// [`Enqueued::Created`].
+    async fn enqueue(&self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>, StoreError>;
+
+    /// Applies settlements, then claims, in one transaction. Either part may be empty.
+    async fn advance(
+        &self,
+        settlements: &[Settlement],
+        claim: Option<&Claim>,
+        now: Timestamp,
+    ) -> Result<Advanced, StoreError>;
+
+    /// Extends leases, answering for each whether it still holds. See [`Heart`] for the engine's own heartbeat.
+    async fn extend(
+        &self,
+        leases: &[Extension],
+        now: Timestamp,
+    ) -> Result<Vec<Extended>, StoreError>;
+
+    /// A connection of its own for the heartbeat, made in the runtime that calls this, so that a blocked main
+    /// runtime or an exhausted pool cannot stop it.
+    async fn heart(&self) -> Result<Box<dyn Heart>, StoreError>;
+
+    /// Running jobs whose lease ended before `now`, the longest ended first, at most `limit`. To be settled as
+    /// lost; the settlement's fence makes that harmless when one of them was extended or settled meanwhile.
+    async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError>;
+
+    /// Makes dead letters ([`crate::settle::expired`]) of waiting jobs whose deadline is not after `now`, at most
+    /// `limit`; answers which.
+    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError>;
+
+    /// Withdraws a job: at once when it waits; by request to its holder when it runs.
+    async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError>;
+
+    /// Makes a dead letter pending again, due at `now`, with its counts (but `starts`) at zero.
+    async fn replay(
+        &self,
+        job: JobId,
+        replay: &Replay,
+        now: Timestamp,
+    ) -> Result<Steered, StoreError>;
+
+    /// Sets a dead letter aside for good.
+    async fn ignore(&self, job: JobId, by: &By, now: Timestamp) -> Result<Steered, StoreError>;
+
+    /// Replaces a dead letter's payload; the earlier one stays as a [`Revision`].
+    async fn edit(
+        &self,
+        job: JobId,
+        payload: &Payload,
+        by: &By,
+        now: Timestamp,
+    ) -> Result<Steered, StoreError>;
+
+    /// Stops claims from a queue, on all nodes. Pausing a paused queue keeps the first pause.
+    async fn pause(&self, queue: &Queue, by: &By, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Lets claims from a queue go on; answers whether it was paused.
+    async fn resume(&self, queue: &Queue) -> Result<bool, StoreError>;
+
+    /// The paused queues, by name.
+    async fn pauses(&self) -> Result<Vec<Pause>, StoreError>;
+
+    /// One job with its records.
+    async fn job(&self, job: JobId) -> Result<Option<JobRecord>, StoreError>;
+
+    /// The id of the job that holds a key.
+    async fn find(
+        &self,
+        tenant: &Tenant,
+        kind: &Kind,
+        key: &Key,
+    ) -> Result<Option<JobId>, StoreError>;
+
+    /// Jobs that match, the latest enqueued (the highest id) first, at most `limit` and [`PAGE_MAX`].
+    async fn jobs(
+        &self,
+        filter: &JobFilter,
+        before: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<Job>, StoreError>;
+
+    /// Dead letters by kind, reason and error fingerprint, the largest group first, at most [`PAGE_MAX`] groups.
+    async fn dead_groups(&self) -> Result<Vec<DeadGroup>, StoreError>;
+
+    /// What waits, runs and is dead.
+    async fn depth(&self, now: Timestamp) -> Result<Depth, StoreError>;
+
+    /// Prepares history partitions ahead of `now` and drops what ended longer ago than `keep`, in bounded steps.
+    /// Dead letters and waiting or running jobs are never dropped. A dropped job's key is free again.
+    async fn maintain(&self, keep: Duration, now: Timestamp) -> Result<Maintained, StoreError>;
+
+    /// The database's clock.
+    async fn database_now(&self) -> Result<Timestamp, StoreError>;
+
+    /// Tells other nodes that these queues have work; best effort, outside any caller's transaction.
+    async fn announce(&self, queues: &[Queue]) -> Result<(), StoreError>;
+
+    /// Announcements of other nodes, where the database carries them; `None` where only polling does.
+    async fn announcements(&self) -> Result<Option<Box<dyn Announcements>>, StoreError>;
+}
+
+/// Extends leases on a connection of its own.
+#[async_trait]
+pub trait Heart: Send {
+    /// Extends leases as [`Store::extend`] does, and reads the database's clock.
+    async fn beat(&mut self, leases: &[Extension], now: Timestamp) -> Result<Beat, StoreError>;
+}
+
+/// A stream of announcements on a connection of its own.
+#[async_trait]
+pub trait Announcements: Send {
+    /// Waits for the next announcement. An error means that the connection is gone: get a new stream.
+    async fn next(&mut self) -> Result<Queue, StoreError>;
+}

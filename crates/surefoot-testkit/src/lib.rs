@@ -2,6 +2,13 @@
 //! here is another implementation of a port; nothing in production code knows of it, and no production crate may
 //! depend on this one.
 //!
+//! - [`MemoryStore`]: the store in its plainest form, for tests in virtual time and as the model of the others.
+//! - [`ManualClock`], [`TokioClock`]: clocks that a test moves, or that follow a paused runtime.
 //! - [`contract`]: what every store must do, as one suite; see [`store_contract!`].
 
+mod clock;
 pub mod contract;
+mod memory;
+
+pub use clock::{ManualClock, TokioClock};
+pub use memory::MemoryStore;

@@ -8,7 +8,7 @@ use surefoot_core::failure::Failure;
 use surefoot_core::id::{Actor, JobId, Key, Kind, OrderKey, Queue, Tenant, Worker};
 use surefoot_core::job::{JobState, LeasedJob, PRIORITY_STANDARD, StateName};
 use surefoot_core::payload::Payload;
-use surefoot_core::policy::{JobPolicy, Recovery};
+use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::{
     Advanced, By, Claim, Enqueued, Extended, Extension, JobRecord, KindTerms, NewJob, Queues,
     Settled, Store,
@@ -109,13 +109,6 @@ pub(super) fn claim(kinds: &[&str], max: u32) -> Claim {
         queue_limits: BTreeMap::new(),
         max,
     }
-}
-
-/// A claim whose leases carry this recovery.
-pub(super) fn claim_recovering(kind_name: &str, recovery: Recovery) -> Claim {
-    let mut claim = claim(&[kind_name], 1);
-    claim.kinds[0].recovery = Some(recovery);
-    claim
 }
 
 /// Enqueues jobs that must all be created, and gives their ids.

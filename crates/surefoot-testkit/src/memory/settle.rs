@@ -1,0 +1,100 @@
+//! Leases and their ends: settle, extend, lapsed, expire. Every write here asks for the epoch first.
+
+use surefoot_core::id::JobId;
+use surefoot_core::job::{AttemptOutcome, JobState, LeasedJob};
+use surefoot_core::port::{Extended, Extension, Settled};
+use surefoot_core::settle::{Next, Settlement, expired};
+use surefoot_core::text::ErrorText;
+use surefoot_core::time::Timestamp;
+
+use super::table::{Row, Table};
+
+impl Table {
+    pub(super) fn settle(&mut self, settlement: &Settlement) -> Settled {
+        let Some(row) = self.rows.get_mut(&settlement.job) else {
+            return Settled::Stale;
+        };
+        if row.holds(settlement.fence) {
+            row.end(settlement);
+            Settled::Applied
+        } else if row.ended_so(settlement) {
+            Settled::Already
+        } else {
+            Settled::Stale
+        }
+    }
+
+    pub(super) fn extend(&mut self, extension: &Extension) -> Extended {
+        let run = self.rows.get_mut(&extension.job).and_then(Row::run_mut);
+        let Some(run) = run.filter(|run| run.epoch == extension.epoch) else {
+            return Extended::Lost;
+        };
+        run.lease_until = run.lease_until.max(extension.until);
+        Extended::Held {
+            until: run.lease_until,
+            cancel_requested: run.cancel_requested,
+        }
+    }
+
+    pub(super) fn lapsed(&self, now: Timestamp, limit: u32) -> Vec<LeasedJob> {
+        let running = self
+            .rows
+            .values()
+            .filter_map(|row| row.job.clone().into_leased().ok());
+        let mut lapsed: Vec<_> = running.filter(|job| job.state.lease_until < now).collect();
+        lapsed.sort_by_key(|job| (job.state.lease_until, job.id));
+        lapsed.truncate(limit as usize);
+        lapsed
+    }
+
+    pub(super) fn expire(&mut self, now: Timestamp, limit: u32) -> Vec<JobId> {
+        let over = |row: &&mut Row| {
+            row.waits_until().is_some()
+                && row.job.deadline_at.is_some_and(|deadline| deadline <= now)
+        };
+        let mut ids = Vec::new();
+        for row in self.rows.values_mut().filter(over).take(limit as usize) {
+            let death = expired(&row.job.kind, last_error(&row.job.state), now);
+            row.job.state = JobState::Dead(death);
+            ids.push(row.job.id);
+        }
+        ids
+    }
+}
+
+impl Row {
+    fn end(&mut self, settlement: &Settlement) {
+        if let Some(attempt) = self.attempts.last_mut() {
+            attempt.ended_at = Some(settlement.ended_at);
+            attempt.outcome = Some(settlement.outcome);
+            attempt.error.clone_from(&settlement.error);
+        }
+        self.job.counts = settlement.counts;
+        self.job.state = match settlement.next.clone() {
+            Next::Pending { due_at } => JobState::Pending { due_at },
+            Next::Retrying { due_at, error } => JobState::Retrying { due_at, error },
+            Next::Succeeded { at, result } => JobState::Succeeded { at, result },
+            Next::Dead(death) => JobState::Dead(death),
+            Next::Cancelled { at, reason } => JobState::Cancelled { at, reason },
+        };
+    }
+
+    fn ended_so(&self, settlement: &Settlement) -> bool {
+        let same = |outcome: Option<AttemptOutcome>| outcome == Some(settlement.outcome);
+        self.attempts
+            .iter()
+            .any(|attempt| attempt.epoch == settlement.fence.epoch && same(attempt.outcome))
+    }
+}
+
+fn last_error(state: &JobState) -> Option<&ErrorText> {
+    match state {
+        JobState::Retrying { error, .. } => Some(error),
+        JobState::Pending { .. }
+        | JobState::Running(_)
+        | JobState::Succeeded { .. }
+        | JobState::Dead(_)
+        | JobState::Cancelled { .. }
+        | JobState::Ignored { .. } => None,
+    }
+}

@@ -1,0 +1,1 @@
+//! The port on PostgreSQL 13 and newer.

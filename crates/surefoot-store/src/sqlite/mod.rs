@@ -1,0 +1,1 @@
+//! The port on one SQLite file.

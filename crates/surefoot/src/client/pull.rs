@@ -1,0 +1,180 @@
+//! Pull workers in any language: claim, extend, report. The same terms and the same decisions as the engine's own
+//! handlers; the epoch that a worker was given fences all that it writes.
+
+use surefoot_core::classify::Class;
+use surefoot_core::error::StoreError;
+use surefoot_core::id::{Epoch, JobId, Kind, Worker};
+use surefoot_core::job::{Attempt, AttemptOutcome, LeasedJob, StateName};
+use surefoot_core::port::{BATCH_MAX, Claim, Extended, Extension, JobRecord, Queues, Settled};
+use surefoot_core::settle::{Report, settle};
+
+use super::Client;
+use crate::error::Error;
+use crate::observe::Event;
+use crate::settled::{state_of, tell_settled};
+
+/// What became of a pull worker's report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reported {
+    /// It was applied, and the job went to this state.
+    Applied {
+        /// The job's state from here on.
+        state: StateName,
+    },
+    /// The same report had been applied already.
+    Already {
+        /// The job's present state.
+        state: StateName,
+    },
+    /// The job does not run under this epoch any more. Nothing was written.
+    Stale,
+    /// There is no such job.
+    NotFound,
+}
+
+impl Client {
+    /// Claims up to `max` jobs of these kinds for a pull worker. Each holds for its kind's lease.
+    ///
+    /// # Errors
+    /// What the store answered. When it was unavailable, jobs may have been claimed; they come back when their lease
+    /// ends.
+    pub async fn lease(
+        &self,
+        worker: &Worker,
+        kinds: &[Kind],
+        queues: Queues,
+        max: u32,
+    ) -> Result<Vec<LeasedJob>, Error> {
+        if kinds.len() > BATCH_MAX {
+            return Err(Error::TooMany {
+                items: kinds.len(),
+                max: BATCH_MAX,
+            });
+        }
+        let claim = Claim {
+            worker: worker.clone(),
+            kinds: kinds.iter().map(|kind| self.policies.terms(kind)).collect(),
+            queues,
+            queue_limits: self.queue_limits.as_ref().clone(),
+            max: max.min(u32::try_from(BATCH_MAX).unwrap_or(u32::MAX)),
+        };
+        let advanced = self.store.advance(&[], Some(&claim), self.now()).await?;
+        for job in &advanced.leased {
+            self.observer.on(&Event::claimed(job));
+            self.local.changed(job.id);
+        }
+        Ok(advanced.leased)
+    }
+
+    /// Extends a lease by its kind's lease from now, but never beyond `started_at + timeout + lease`: a pull worker
+    /// gets the time that its kind's policy grants an attempt, and one lease to report it. From then on the answer is
+    /// [`Extended::Lost`].
+    ///
+    /// # Errors
+    /// What the store answered.
+    pub async fn extend(&self, job: JobId, epoch: Epoch) -> Result<Extended, StoreError> {
+        let Some(leased) = self.leased(job, epoch).await?.and_then(Result::ok) else {
+            return Ok(Extended::Lost);
+        };
+        let policy = self.policies.policy(&leased.kind);
+        let now = self.now();
+        let last = leased
+            .state
+            .started_at
+            .after(policy.timeout)
+            .after(policy.lease);
+        if last <= now {
+            return Ok(Extended::Lost);
+        }
+        let until = now.after(policy.lease).min(last);
+        let answers = self
+            .store
+            .extend(&[Extension { job, epoch, until }], now)
+            .await?;
+        answers
+            .first()
+            .copied()
+            .ok_or_else(|| StoreError::Broken("an extension had no answer".to_owned()))
+    }
+
+    /// Reports how an attempt went; what follows is decided by the kind's policy. It may be repeated.
+    ///
+    /// # Errors
+    /// What the store answered.
+    pub async fn report(
+        &self,
+        job: JobId,
+        epoch: Epoch,
+        report: Report,
+    ) -> Result<Reported, StoreError> {
+        let leased = match self.leased(job, epoch).await? {
+            None => return Ok(Reported::NotFound),
+            Some(Err(record)) => return Ok(earlier(&record, epoch, &report)),
+            Some(Ok(leased)) => leased,
+        };
+        let policy = self.policies.policy(&leased.kind);
+        let settlement = settle(&leased, report, policy, self.now(), self.dice.roll());
+        let advanced = self
+            .store
+            .advance(std::slice::from_ref(&settlement), None, self.now())
+            .await?;
+        let settled = advanced.settled.first().copied();
+        let settled =
+            settled.ok_or_else(|| StoreError::Broken("a settlement had no answer".to_owned()))?;
+        tell_settled(self, &leased, &settlement, settled);
+        self.local.work.notify_one();
+        Ok(match settled {
+            Settled::Applied => Reported::Applied {
+                state: state_of(&settlement.next),
+            },
+            Settled::Already => Reported::Already {
+                state: state_of(&settlement.next),
+            },
+            Settled::Stale => Reported::Stale,
+        })
+    }
+
+    /// The job when it runs under this epoch, else its record; `None` when there is none.
+    async fn leased(
+        &self,
+        job: JobId,
+        epoch: Epoch,
+    ) -> Result<Option<Result<LeasedJob, JobRecord>>, StoreError> {
+        let Some(record) = self.store.job(job).await? else {
+            return Ok(None);
+        };
+        Ok(Some(match record.job.clone().into_leased() {
+            Ok(leased) if leased.state.epoch == epoch => Ok(leased),
+            Ok(_) | Err(_) => Err(record),
+        }))
+    }
+}
+
+/// What a report means when the job does not run under its epoch any more: the same report once more, or a stale one.
+fn earlier(record: &JobRecord, epoch: Epoch, report: &Report) -> Reported {
+    let same =
+        |attempt: &Attempt| attempt.epoch == epoch && attempt.outcome == Some(outcome_of(report));
+    if record.attempts.iter().any(same) {
+        Reported::Already {
+            state: record.job.state.name(),
+        }
+    } else {
+        Reported::Stale
+    }
+}
+
+fn outcome_of(report: &Report) -> AttemptOutcome {
+    match report {
+        Report::Succeeded(_) => AttemptOutcome::Succeeded,
+        Report::Failed(failure) => match failure.class {
+            Class::Transient if failure.put_off => AttemptOutcome::Released,
+            Class::Transient => AttemptOutcome::Transient,
+            Class::Permanent => AttemptOutcome::Permanent,
+            Class::Unknown => AttemptOutcome::Unknown,
+            Class::Cancelled => AttemptOutcome::Cancelled,
+        },
+        Report::TimedOut(_) => AttemptOutcome::TimedOut,
+        Report::Released(_) => AttemptOutcome::Released,
+        Report::Lost => AttemptOutcome::Lost,
+    }
+}

@@ -1,0 +1,125 @@
+//! A node's clock: the database's time at the last measurement plus what passed on the monotonic clock since.
+//! The host's wall clock is never read, so hosts with skewed clocks agree. It never goes backwards.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use surefoot_core::error::StoreError;
+use surefoot_core::port::Store;
+use surefoot_core::time::{Clock, Timestamp};
+use tokio::time::Instant;
+
+/// The database's clock, as this node follows it.
+///
+/// When the database's clock turns out to be ahead, the node's clock steps forward at once. When it turns out to be
+/// behind, the node's clock runs at half speed until both agree: it neither stands still nor goes back.
+#[derive(Debug)]
+pub struct NodeClock(Mutex<Anchor>);
+
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    at: Instant,
+    reading: Timestamp,
+    ahead: Duration,
+}
+
+impl Anchor {
+    fn read(&self, now: Instant) -> Timestamp {
+        let passed = now.saturating_duration_since(self.at);
+        self.reading.after(passed - self.ahead.min(passed / 2))
+    }
+}
+
+impl NodeClock {
+    /// A clock that showed `reading` at the instant `at`.
+    #[must_use]
+    pub const fn new(reading: Timestamp, at: Instant) -> Self {
+        Self(Mutex::new(Anchor {
+            at,
+            reading,
+            ahead: Duration::ZERO,
+        }))
+    }
+
+    /// A clock set by the store's.
+    ///
+    /// # Errors
+    /// What the store answered.
+    pub async fn measured(store: &dyn Store) -> Result<Self, StoreError> {
+        let asked = Instant::now();
+        let reading = store.database_now().await?;
+        Ok(Self::new(reading, halfway(asked, Instant::now())))
+    }
+
+    /// Sets the clock by what the database said between two instants; half of the round trip is taken off.
+    pub fn set(&self, database: Timestamp, asked: Instant, answered: Instant) {
+        let mut anchor = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = anchor.read(answered);
+        let target = database.after(answered.saturating_duration_since(halfway(asked, answered)));
+        *anchor = Anchor {
+            at: answered,
+            reading: shown.max(target),
+            ahead: shown.since(target),
+        };
+    }
+}
+
+fn halfway(asked: Instant, answered: Instant) -> Instant {
+    asked + answered.saturating_duration_since(asked) / 2
+}
+
+impl Clock for NodeClock {
+    fn now(&self) -> Timestamp {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .read(Instant::now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_micros(seconds * 1_000_000)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_follows_the_monotonic_clock() {
+        let clock = NodeClock::new(at(1000), Instant::now());
+        tokio::time::advance(s(5)).await;
+        assert_eq!(clock.now(), at(1005));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_steps_forward_at_once_and_takes_off_half_of_the_round_trip() {
+        let clock = NodeClock::new(at(1000), Instant::now());
+        let asked = Instant::now();
+        tokio::time::advance(s(4)).await;
+        clock.set(at(2000), asked, Instant::now());
+        assert_eq!(clock.now(), at(2002));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_slows_down_where_the_database_went_back() {
+        let clock = NodeClock::new(at(5000), Instant::now());
+        clock.set(at(1400), Instant::now(), Instant::now());
+        let mut last = clock.now();
+        assert_eq!(last, at(5000));
+        for _ in 0..100 {
+            tokio::time::advance(s(100)).await;
+            assert!(clock.now() >= last.after(s(50)), "it moves on");
+            last = clock.now();
+        }
+        assert_eq!(
+            last,
+            at(1400 + 100 * 100),
+            "it agrees again after twice the difference"
+        );
+    }
+}

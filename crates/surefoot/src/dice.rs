@@ -1,0 +1,89 @@
+//! The one source of randomness of a client and its engine, so that a seed replays their choices.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use surefoot_core::time::Roll;
+
+/// Shared dice.
+#[derive(Debug)]
+pub(crate) struct Dice(Mutex<fastrand::Rng>);
+
+impl Dice {
+    pub(crate) fn new(seed: Option<u64>) -> Self {
+        Self(Mutex::new(
+            seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed),
+        ))
+    }
+
+    fn with<T>(&self, draw: impl FnOnce(&mut fastrand::Rng) -> T) -> T {
+        draw(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn roll(&self) -> Roll {
+        Roll(self.with(|rng| rng.u64(..)))
+    }
+
+    pub(crate) fn bytes(&self) -> [u8; 10] {
+        let mut bytes = [0; 10];
+        self.with(|rng| rng.fill(&mut bytes));
+        bytes
+    }
+
+    /// `about`, give or take a quarter, so that nodes that started together do not stay together.
+    pub(crate) fn around(&self, about: Duration) -> Duration {
+        about.mul_f64(0.75 + 0.5 * self.roll().fraction())
+    }
+
+    /// Anything from zero to `most`.
+    pub(crate) fn up_to(&self, most: Duration) -> Duration {
+        most.mul_f64(self.roll().fraction())
+    }
+}
+
+/// A delay that doubles with each failure up to a cap, full jitter over its upper half.
+#[derive(Debug)]
+pub(crate) struct Pause {
+    next: Duration,
+}
+
+impl Pause {
+    /// The first delay after a failure of the store.
+    const FIRST: Duration = Duration::from_millis(50);
+    /// The longest: work goes on within seconds after the database came back.
+    const LONGEST: Duration = Duration::from_secs(4);
+
+    pub(crate) const fn new() -> Self {
+        Self { next: Self::FIRST }
+    }
+
+    pub(crate) fn after_failure(&mut self, dice: &Dice) -> Duration {
+        let half = self.next / 2;
+        self.next = (self.next * 2).min(Self::LONGEST);
+        half + dice.up_to(half)
+    }
+
+    pub(crate) const fn reset(&mut self) {
+        self.next = Self::FIRST;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_their_cap_and_start_over() {
+        let dice = Dice::new(Some(1));
+        let mut pause = Pause::new();
+        let delays: Vec<Duration> = (0..12).map(|_| pause.after_failure(&dice)).collect();
+        assert!(delays[0] >= Pause::FIRST / 2 && delays[0] <= Pause::FIRST);
+        assert!(
+            delays.iter().all(|delay| *delay <= Pause::LONGEST),
+            "{delays:?}"
+        );
+        assert!(delays[11] >= Pause::LONGEST / 2, "{delays:?}");
+        pause.reset();
+        assert!(pause.after_failure(&dice) <= Pause::FIRST);
+    }
+}

@@ -1,0 +1,168 @@
+//! Puts an engine together and checks it as a whole before anything runs.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use surefoot_core::error::StoreError;
+use surefoot_core::id::{Kind, NameError, Worker};
+use surefoot_core::policy::JobPolicy;
+use surefoot_core::port::Store;
+
+use super::{Engine, EngineOptions};
+use crate::bounded::within;
+use crate::client::Client;
+use crate::clock::NodeClock;
+use crate::cx::Cx;
+use crate::dice::Dice;
+use crate::handler::{Handler, Typed};
+use crate::job::{Job, Outcome};
+use crate::observe::{NoObserver, Observer};
+use crate::policies::Policies;
+
+/// An engine did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// What was put together contradicts itself; every fault, each with its remedy.
+    #[error("the engine is not sound: {}", .0.join("; "))]
+    Unsound(Vec<String>),
+    /// The store did not answer or refused.
+    #[error("the store is not ready")]
+    Store(#[from] StoreError),
+    /// The operating system gave no thread for the heartbeat.
+    #[error("no thread for the heartbeat")]
+    Thread(#[source] std::io::Error),
+}
+
+/// What an engine is made of.
+pub struct EngineBuilder {
+    store: Arc<dyn Store>,
+    handlers: HashMap<Kind, Arc<dyn Handler>>,
+    policies: Policies,
+    options: EngineOptions,
+    observer: Arc<dyn Observer>,
+    faults: Vec<String>,
+}
+
+impl EngineBuilder {
+    pub(crate) fn over(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            handlers: HashMap::new(),
+            policies: Policies::new(),
+            options: EngineOptions::default(),
+            observer: Arc::new(NoObserver),
+            faults: Vec::new(),
+        }
+    }
+
+    /// Runs jobs of type `J` by an async function `(J, Cx) -> Outcome<J::Output>`.
+    #[must_use]
+    pub fn handle<J, F, Fut>(self, function: F, policy: JobPolicy) -> Self
+    where
+        J: Job,
+        F: Fn(J, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Outcome<J::Output>> + Send + 'static,
+    {
+        self.handle_named(Kind::new(J::KIND), policy, Arc::new(Typed::new(function)))
+    }
+
+    /// Runs jobs of a kind by a raw handler.
+    #[must_use]
+    pub fn handler(self, kind: Kind, policy: JobPolicy, handler: Arc<dyn Handler>) -> Self {
+        self.handle_named(Ok(kind), policy, handler)
+    }
+
+    /// Declares how a kind is run that this node has no handler for: one of pull workers or of other nodes.
+    #[must_use]
+    pub fn declare(mut self, kind: Kind, policy: JobPolicy) -> Self {
+        if self.policies.declares(&kind) {
+            self.faults
+                .push(format!("kind {kind} is declared twice; leave one out"));
+        }
+        self.policies.insert(kind, policy);
+        self
+    }
+
+    /// How kinds are run that nobody declared. Default: [`JobPolicy::default`].
+    #[must_use]
+    pub fn standard_policy(mut self, policy: JobPolicy) -> Self {
+        self.policies = self.policies.with_standard(policy);
+        self
+    }
+
+    /// How the node works.
+    #[must_use]
+    pub fn options(mut self, options: EngineOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Who sees what happens.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// Starts the loops. Must be called inside a tokio runtime with time enabled.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing runs then.
+    pub async fn start(self) -> Result<Engine, StartError> {
+        let mut faults = self.faults;
+        faults.extend(self.options.validate());
+        faults.extend(self.policies.validate());
+        if !faults.is_empty() {
+            return Err(StartError::Unsound(faults));
+        }
+        let options = self.options;
+        let limit = options.store_timeout;
+        let clock = Arc::new(within(limit, NodeClock::measured(&*self.store)).await?);
+        let dice = Dice::new(options.seed);
+        let worker = match options.worker.clone() {
+            Some(worker) => worker,
+            None => {
+                worker_name(&dice).map_err(|error| StartError::Unsound(vec![error.to_string()]))?
+            }
+        };
+        let policies = Arc::new(self.policies);
+        let client = Client::assembled(
+            self.store,
+            Arc::<NodeClock>::clone(&clock),
+            policies,
+            self.observer,
+            limit,
+            dice,
+        )
+        .with_queue_limits(options.queue_limits.clone());
+        Engine::launch(client, clock, worker, self.handlers, options)
+    }
+
+    fn handle_named(
+        mut self,
+        kind: Result<Kind, NameError>,
+        policy: JobPolicy,
+        handler: Arc<dyn Handler>,
+    ) -> Self {
+        match kind {
+            Ok(kind) => {
+                self.handlers.insert(kind.clone(), handler);
+                self.declare(kind, policy)
+            }
+            Err(error) => {
+                self.faults.push(error.to_string());
+                self
+            }
+        }
+    }
+}
+
+fn worker_name(dice: &Dice) -> Result<Worker, NameError> {
+    let digits: String = dice
+        .bytes()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Worker::new(format!("node-{digits}"))
+}

@@ -1,0 +1,42 @@
+//! Makes it happen: the client, the handlers, and the loops that claim, extend, settle and reap.
+//!
+//! It decides nothing by itself: what follows from an attempt is decided in `surefoot-core`, what is remembered is
+//! behind [`Store`](surefoot_core::port::Store). It never writes without the epoch of a lease, and it never waits
+//! for anything without a limit.
+//!
+//! - [`Engine`] runs jobs in this process. [`Client`] is everything but the loops.
+//! - [`Job`] ties a payload to its kind and output; [`Cx`] is what a handler knows of its attempt; [`Handler`] is
+//!   the raw door for kinds that are configured and not written.
+//! - [`Policies`] say how each kind is run. [`Observer`] sees everything that happens.
+
+mod announcer;
+mod bounded;
+mod client;
+mod clock;
+mod cx;
+mod dice;
+mod engine;
+mod error;
+mod handler;
+mod intent;
+mod job;
+mod local;
+mod observe;
+mod policies;
+mod running;
+mod settled;
+
+pub use bounded::STORE_TIMEOUT;
+pub use client::{Changed, Client, Reported, Seen};
+pub use clock::NodeClock;
+pub use cx::{CancelCause, Cx};
+pub use engine::{Drained, Engine, EngineBuilder, EngineOptions, Health, Heartbeat, StartError};
+pub use error::{Error, Unfinished};
+pub use handler::Handler;
+pub use intent::Intent;
+pub use job::{Job, JobRef, Outcome};
+pub use observe::{Event, NoObserver, Observer};
+pub use policies::Policies;
+pub use surefoot_core as core;
+pub use surefoot_core::failure::Failure;
+pub use surefoot_core::policy::{JobPolicy, Recovery};

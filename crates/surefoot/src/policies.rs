@@ -1,0 +1,132 @@
+//! How each kind is run, for everybody who decides about a job: the claim, the settlement, the node that finds a
+//! lease lost. It is fixed before the first job runs.
+
+use std::collections::BTreeMap;
+
+use surefoot_core::id::Kind;
+use surefoot_core::policy::JobPolicy;
+use surefoot_core::port::KindTerms;
+
+/// The policy of each kind, and one for kinds that nobody declared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Policies {
+    by_kind: BTreeMap<Kind, JobPolicy>,
+    standard: JobPolicy,
+}
+
+impl Policies {
+    /// No kinds, and the default policy for all of them.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same kinds, and this policy for those that nobody declares.
+    #[must_use]
+    pub fn with_standard(self, standard: JobPolicy) -> Self {
+        Self { standard, ..self }
+    }
+
+    /// Declares a kind; answers the policy that it replaces.
+    pub fn insert(&mut self, kind: Kind, policy: JobPolicy) -> Option<JobPolicy> {
+        self.by_kind.insert(kind, policy)
+    }
+
+    /// How a kind is run: as declared, or by the standard policy.
+    #[must_use]
+    pub fn policy(&self, kind: &Kind) -> &JobPolicy {
+        self.by_kind.get(kind).unwrap_or(&self.standard)
+    }
+
+    /// The policy of kinds that nobody declared.
+    #[must_use]
+    pub fn standard(&self) -> &JobPolicy {
+        &self.standard
+    }
+
+    /// The declared kinds, by name.
+    pub fn kinds(&self) -> impl Iterator<Item = &Kind> {
+        self.by_kind.keys()
+    }
+
+    /// Whether somebody declared the kind.
+    #[must_use]
+    pub fn declares(&self, kind: &Kind) -> bool {
+        self.by_kind.contains_key(kind)
+    }
+
+    /// The terms under which a kind is claimed.
+    #[must_use]
+    pub fn terms(&self, kind: &Kind) -> KindTerms {
+        let policy = self.policy(kind);
+        KindTerms {
+            kind: kind.clone(),
+            lease: policy.lease,
+            recovery: policy.recovery,
+            concurrency_max: policy.concurrency_max,
+            concurrency_per_key_max: policy.concurrency_per_key_max,
+        }
+    }
+
+    /// Every contradiction in every policy, each with the kind it belongs to; empty when all are sound.
+    #[must_use]
+    pub fn validate(&self) -> Vec<String> {
+        let standard = self
+            .standard
+            .validate()
+            .into_iter()
+            .map(|fault| format!("standard policy: {fault}"));
+        let declared = self.by_kind.iter().flat_map(|(kind, policy)| {
+            policy
+                .validate()
+                .into_iter()
+                .map(move |fault| format!("kind {kind}: {fault}"))
+        });
+        standard.chain(declared).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_that_nobody_declared_has_the_standard_policy() {
+        let mut policies = Policies::new().with_standard(JobPolicy {
+            attempts_max: 9,
+            ..JobPolicy::default()
+        });
+        let refund = Kind::new("refund").unwrap();
+        policies.insert(
+            refund.clone(),
+            JobPolicy {
+                attempts_max: 2,
+                ..JobPolicy::default()
+            },
+        );
+        assert_eq!(policies.policy(&refund).attempts_max, 2);
+        assert_eq!(
+            policies.policy(&Kind::new("other").unwrap()).attempts_max,
+            9
+        );
+        assert_eq!(policies.kinds().collect::<Vec<_>>(), [&refund]);
+    }
+
+    #[test]
+    fn faults_name_their_kind() {
+        let mut policies = Policies::new();
+        policies.insert(
+            Kind::new("a").unwrap(),
+            JobPolicy {
+                attempts_max: 0,
+                ..JobPolicy::default()
+            },
+        );
+        let faults = policies.validate();
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(
+            faults[0].starts_with("kind a: attempts_max is 0"),
+            "{faults:?}"
+        );
+    }
+}

@@ -1,0 +1,54 @@
+//! Tells everybody who should know what became of a settlement: the observer, and who waits in this process.
+
+use surefoot_core::job::{LeasedJob, StateName};
+use surefoot_core::port::Settled;
+use surefoot_core::settle::{Next, Settlement};
+
+use crate::client::Client;
+use crate::observe::Event;
+
+/// The state that a settlement leads to.
+pub(crate) const fn state_of(next: &Next) -> StateName {
+    match next {
+        Next::Pending { .. } => StateName::Pending,
+        Next::Retrying { .. } => StateName::Retrying,
+        Next::Succeeded { .. } => StateName::Succeeded,
+        Next::Dead(_) => StateName::Dead,
+        Next::Cancelled { .. } => StateName::Cancelled,
+    }
+}
+
+/// Tells what became of `settlement` on `job`. A repetition was told of when it was first applied or, if that answer
+/// was lost, is told of here: an attempt may be counted twice then, never missed.
+pub(crate) fn tell_settled(
+    client: &Client,
+    job: &LeasedJob,
+    settlement: &Settlement,
+    settled: Settled,
+) {
+    let observer = client.observer();
+    match settled {
+        Settled::Applied | Settled::Already => {
+            observer.on(&Event::AttemptEnded {
+                job,
+                outcome: settlement.outcome,
+                next: state_of(&settlement.next),
+                took: settlement.ended_at.since(job.state.started_at),
+            });
+            if let Next::Dead(death) = &settlement.next {
+                observer.on(&Event::DeadLetter {
+                    job: job.id,
+                    kind: Some(&job.kind),
+                    reason: death.reason,
+                });
+            }
+            client.local().changed(job.id);
+        }
+        Settled::Stale => {
+            observer.on(&Event::StaleWrite {
+                job: job.id,
+                epoch: settlement.fence.epoch,
+            });
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `[dependency.NAME]`: a service that the engine calls. Its headers may take secrets from the environment; nothing
+//! here connects to anything.
+
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use super::environment::{self, Environment};
+use super::section::{Field, Section};
+
+/// The time to connect when the file gives none, unless half of the attempt time-out is less.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time of one call when the file gives none.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Headers that the engine or the protocol sets.
+const HEADERS_RESERVED: [&str; 8] = [
+    "idempotency-key",
+    "traceparent",
+    "x-surefoot-attempt",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "host",
+    "te",
+];
+
+/// A service that the engine calls.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Dependency {
+    /// What it is called in the file.
+    pub(crate) name: String,
+    /// Where it is, without a slash at the end.
+    pub(crate) base_url: String,
+    /// To connect. Default 1 s, or half of the attempt time-out if that is less.
+    pub(crate) connect_timeout: Duration,
+    /// One call, from its start to the last byte of the answer. Default 10 s.
+    pub(crate) attempt_timeout: Duration,
+    /// Sent with each call.
+    pub(crate) headers: HeaderMap,
+}
+
+/// Reads one; `None` when something of it is wrong.
+pub(super) fn read(
+    name: &str,
+    section: &Section<'_>,
+    environment: Environment<'_>,
+) -> Option<Dependency> {
+    let base_url = section.text("base_url").check(section.faults, |text| {
+        environment::fill(text, environment)
+            .map_err(|refusal| refusal.to_string())
+            .and_then(|url| base_url(&url))
+    });
+    let attempt_timeout = section.duration("attempt_timeout").or(ATTEMPT_TIMEOUT);
+    let connect_timeout = section.duration("connect_timeout");
+    let headers = headers(section, environment);
+    if base_url == Field::Absent {
+        section.missing(
+            "base_url",
+            "add for example base_url = \"http://127.0.0.1:9001\"",
+        );
+    }
+    section.finish();
+    let attempt_timeout = attempt_timeout?;
+    Some(Dependency {
+        name: name.to_owned(),
+        base_url: base_url.optional()??,
+        connect_timeout: connect_timeout.or(CONNECT_TIMEOUT.min(attempt_timeout / 2))?,
+        attempt_timeout,
+        headers: headers?,
+    })
+}
+
+/// The headers of a `headers` table; `None` when one of them is wrong, and empty when there is no table.
+pub(super) fn headers(section: &Section<'_>, environment: Environment<'_>) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    let Some(table) = section.section("headers") else {
+        return Some(headers);
+    };
+    let mut sound = true;
+    for (name, name_span, text, text_span) in table.entries() {
+        match (header_name(name), header_value(text, environment)) {
+            (Ok(name), Ok(value)) => {
+                headers.insert(name, value);
+            }
+            (name, value) => {
+                sound = false;
+                name.err()
+                    .into_iter()
+                    .for_each(|fault| section.faults.note_text(name_span.clone(), &fault));
+                value
+                    .err()
+                    .into_iter()
+                    .for_each(|fault| section.faults.note_text(text_span.clone(), &fault));
+            }
+        }
+    }
+    sound.then_some(headers)
+}
+
+fn header_name(name: &str) -> Result<HeaderName, String> {
+    if HEADERS_RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+        return Err(format!(
+            "the header {name:?} is set by the engine; remove it"
+        ));
+    }
+    HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| format!("{name:?} is no name of a header; use letters, digits and -"))
+}
+
+fn header_value(text: &str, environment: Environment<'_>) -> Result<HeaderValue, String> {
+    let filled = environment::fill(text, environment).map_err(|refusal| refusal.to_string())?;
+    let mut value = HeaderValue::from_str(&filled).map_err(|_| {
+        "the value cannot stand in a header; use printable ASCII characters".to_owned()
+    })?;
+    value.set_sensitive(filled != text);
+    Ok(value)
+}
+
+fn base_url(text: &str) -> Result<String, String> {
+    let url = Url::parse(text).map_err(|refusal| {
+        format!("base_url {text:?} is no URL ({refusal}); write for example http://127.0.0.1:9001")
+    })?;
+    let fault = if !matches!(url.scheme(), "http" | "https") {
+        Some("is neither http nor https; only these are called")
+    } else if !url.username().is_empty() || url.password().is_some() {
+        Some("holds a user or password; send it as a header with a value such as \"Basic ${NAME}\"")
+    } else if url.query().is_some() || url.fragment().is_some() {
+        Some("has a query or fragment; put the query into the path of the request")
+    } else {
+        None
+    };
+    match fault {
+        // The URL is not repeated: it may hold a secret.
+        Some(fault) => Err(format!("base_url {fault}")),
+        None => Ok(url.as_str().trim_end_matches('/').to_owned()),
+    }
+}

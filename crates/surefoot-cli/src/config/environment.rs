@@ -1,0 +1,106 @@
+//! Fills `${NAME}` in a value from the environment, so that no secret has to stand in the file. It reads the
+//! environment through a function that is handed in, and it never prints what it found.
+
+use std::fmt;
+
+/// Where a variable's value comes from.
+pub(crate) type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
+
+/// A value that must not be shown, such as a token.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    /// Marks a value.
+    pub(crate) fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value, for the one place that needs it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// Why a value could not be filled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotFilled {
+    /// `${` without `}`.
+    #[error("${{ has no closing brace; write ${{NAME}}, or $${{ for the two characters themselves")]
+    Unclosed,
+    /// A name that cannot be set.
+    #[error("{0:?} is no name of an environment variable; use letters, digits and _")]
+    BadName(String),
+    /// Not in the environment.
+    #[error("the environment variable {0} is not set; set it before the start")]
+    Unset(String),
+}
+
+/// Replaces each `${NAME}` of `text`; `$${` stands for `${` itself.
+///
+/// # Errors
+/// [`NotFilled`] for the first that cannot be replaced.
+pub(crate) fn fill(text: &str, environment: Environment<'_>) -> Result<String, NotFilled> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        if let Some(before) = rest[..at].strip_suffix('$') {
+            filled.push_str(before);
+            filled.push_str("${");
+            rest = &rest[at + 2..];
+            continue;
+        }
+        filled.push_str(&rest[..at]);
+        let (name, after) = rest[at + 2..].split_once('}').ok_or(NotFilled::Unclosed)?;
+        let is_name =
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        if !is_name {
+            return Err(NotFilled::BadName(name.to_owned()));
+        }
+        filled.push_str(&environment(name).ok_or_else(|| NotFilled::Unset(name.to_owned()))?);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_filled_in_and_what_is_not_there_is_named() {
+        let environment = |name: &str| match name {
+            "TOKEN" => Some("t-1".to_owned()),
+            "TRICK" => Some("${TOKEN}".to_owned()),
+            _ => None,
+        };
+        let unset = |name: &str| Err(NotFilled::Unset(name.to_owned()));
+        let table = [
+            ("plain", Ok("plain".to_owned())),
+            ("Bearer ${TOKEN}!", Ok("Bearer t-1!".to_owned())),
+            ("${TOKEN}${TOKEN}", Ok("t-1t-1".to_owned())),
+            ("${TRICK}", Ok("${TOKEN}".to_owned())),
+            ("$5 $TOKEN {x}", Ok("$5 $TOKEN {x}".to_owned())),
+            ("$${TOKEN}", Ok("${TOKEN}".to_owned())),
+            ("${NOTHING}", unset("NOTHING")),
+            ("${TOKEN", Err(NotFilled::Unclosed)),
+            ("${}", Err(NotFilled::BadName(String::new()))),
+            ("${A-B}", Err(NotFilled::BadName("A-B".to_owned()))),
+        ];
+        for (text, expected) in table {
+            assert_eq!(fill(text, &environment), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_does_not_show_itself() {
+        assert_eq!(format!("{:?}", Secret::new("t-1")), "Secret(..)");
+    }
+}

@@ -1,0 +1,230 @@
+//! What is wrong with a configuration: each fault with its place, what is there and what to do about it. It only
+//! collects and renders; it never decides that a fault may be left out.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+
+/// The most faults of one file that are reported; the rest is counted.
+const FAULTS_MAX: usize = 100;
+
+/// Where in the file, in bytes.
+pub(crate) type Span = Range<usize>;
+
+/// One fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Where.
+    pub(crate) span: Span,
+    /// What is wrong.
+    pub(crate) what: String,
+    /// What to do about it.
+    pub(crate) remedy: String,
+}
+
+/// Collects faults while a file is read, so that one reading finds them all.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(RefCell<Vec<Fault>>);
+
+impl Faults {
+    /// Takes note of one.
+    pub(crate) fn note(&self, span: Span, what: impl Into<String>, remedy: impl Into<String>) {
+        self.0.borrow_mut().push(Fault {
+            span,
+            what: what.into(),
+            remedy: remedy.into(),
+        });
+    }
+
+    /// Takes note of a text of the form `what: remedy` or `what; remedy`, as core and the parsers word them.
+    pub(crate) fn note_text(&self, span: Span, text: &str) {
+        let (what, remedy) = text
+            .split_once("; ")
+            .or_else(|| text.rsplit_once(": "))
+            .unwrap_or((text, ""));
+        self.note(span, what, remedy);
+    }
+
+    /// All of them, in the order of the file.
+    pub(crate) fn into_sorted(self) -> Vec<Fault> {
+        let mut faults = self.0.into_inner();
+        faults.sort_by_key(|fault| fault.span.start);
+        faults
+    }
+}
+
+/// A file that does not load, with everything that is wrong with it.
+#[derive(Debug)]
+pub(crate) struct Unloadable {
+    name: String,
+    total: usize,
+    placed: Vec<Placed>,
+}
+
+/// A fault with its line and column, counted from 1 (columns in characters).
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// The fault.
+    pub(crate) fault: Fault,
+    /// The line.
+    pub(crate) line: usize,
+    /// The column.
+    pub(crate) column: usize,
+    source: Arc<NamedSource<String>>,
+}
+
+impl Unloadable {
+    /// From the faults of the file `name` with this text.
+    pub(crate) fn new(name: &str, text: &str, faults: Vec<Fault>) -> Self {
+        let source = Arc::new(NamedSource::new(name, text.to_owned()));
+        let total = faults.len();
+        let place = |fault: Fault| {
+            let (line, column) = line_and_column(text, fault.span.start);
+            Placed {
+                fault,
+                line,
+                column,
+                source: Arc::clone(&source),
+            }
+        };
+        let placed = faults.into_iter().take(FAULTS_MAX).map(place).collect();
+        Self {
+            name: name.to_owned(),
+            total,
+            placed,
+        }
+    }
+
+    /// The faults that are reported.
+    pub(crate) fn placed(&self) -> &[Placed] {
+        &self.placed
+    }
+
+    /// One line for each fault: `file:line:column: what; remedy`.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let line = |placed: &Placed| {
+            let Placed {
+                fault,
+                line,
+                column,
+                ..
+            } = placed;
+            format!(
+                "{}:{line}:{column}: {}; {}",
+                self.name, fault.what, fault.remedy
+            )
+        };
+        self.placed.iter().map(line).collect()
+    }
+}
+
+fn line_and_column(text: &str, at: usize) -> (usize, usize) {
+    let before = &text[..text.floor_char_boundary(at)];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (
+        before.matches('\n').count() + 1,
+        before[line_start..].chars().count() + 1,
+    )
+}
+
+impl fmt::Display for Unloadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let faults = if self.total == 1 { "fault" } else { "faults" };
+        write!(f, "{} does not load: {} {faults}", self.name, self.total)?;
+        if self.total > self.placed.len() {
+            write!(f, ", the first {} of which follow", self.placed.len())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Unloadable {}
+
+impl Diagnostic for Unloadable {
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(
+            self.placed.iter().map(|placed| placed as &dyn Diagnostic),
+        ))
+    }
+}
+
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.fault.what)
+    }
+}
+
+impl std::error::Error for Placed {}
+
+impl Diagnostic for Placed {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(&self.fault.remedy))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&*self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let Span { start, end } = self.fault.span;
+        let label = LabeledSpan::new(None, start, end.saturating_sub(start));
+        Some(Box::new(std::iter::once(label)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Unloadable {
+        let text = "[server]\nlisten = \"ế\" # x\n";
+        let faults = Faults::default();
+        faults.note(9..15, "listen is not an address", "write 127.0.0.1:7070");
+        faults.note(22..23, "second", "none");
+        Unloadable::new("surefoot.toml", text, faults.into_sorted())
+    }
+
+    #[test]
+    fn a_place_is_counted_in_lines_and_characters() {
+        assert_eq!(
+            sample().lines(),
+            [
+                "surefoot.toml:2:1: listen is not an address; write 127.0.0.1:7070",
+                "surefoot.toml:2:12: second; none",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_report_shows_the_line_with_a_caret() {
+        let theme = miette::GraphicalTheme::unicode_nocolor();
+        let mut text = String::new();
+        miette::GraphicalReportHandler::new_themed(theme)
+            .render_report(&mut text, &sample())
+            .unwrap();
+        for part in [
+            "surefoot.toml does not load: 2 faults",
+            "surefoot.toml:2:1",
+            "help: write 127.0.0.1:7070",
+        ] {
+            assert!(text.contains(part), "{part} is missing in {text}");
+        }
+    }
+
+    #[test]
+    fn a_thousand_faults_are_counted_and_not_all_shown() {
+        let faults = Faults::default();
+        for _ in 0..1000 {
+            faults.note(0..1, "same", "same");
+        }
+        let unloadable = Unloadable::new("f", "x", faults.into_sorted());
+        assert_eq!(
+            unloadable.to_string(),
+            "f does not load: 1000 faults, the first 100 of which follow"
+        );
+        assert_eq!(unloadable.lines().len(), 100);
+    }
+}

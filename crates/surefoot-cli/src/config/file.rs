@@ -1,0 +1,231 @@
+//! The whole file: its sections in order, and what comes out when none of them is wrong.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use surefoot_core::id::{Kind, Queue};
+use toml::de::DeTable;
+
+use super::dependency;
+use super::engine::{self, EngineSection};
+use super::environment::{self, Environment};
+use super::fault::{Faults, Unloadable};
+use super::job::{self, Dependencies, JobKind};
+use super::section::Section;
+use super::server::{self, ServerSection};
+use super::telemetry::{self, TelemetrySection};
+
+/// The largest file that is read: 1 MiB.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// The most kinds, dependencies or queues in one file.
+const ENTRIES_MAX: usize = 1000;
+
+/// A configuration that was checked. The default one is what an empty file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Config {
+    /// `[server]`.
+    pub(crate) server: ServerSection,
+    /// `[database] url`.
+    pub(crate) database: Option<String>,
+    /// `[engine]` and `[queue.NAME]`.
+    pub(crate) engine: EngineSection,
+    /// `[telemetry]`.
+    pub(crate) telemetry: TelemetrySection,
+    /// `[job.KIND]`.
+    pub(crate) kinds: BTreeMap<Kind, JobKind>,
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LoadError {
+    /// The file cannot be read.
+    #[error("failed to read {path}: {source}")]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is larger than any configuration.
+    #[error("failed to read {path}: it has {bytes} bytes, at most {FILE_BYTES_MAX} are read")]
+    TooLarge {
+        /// Which file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The file can be read and does not load.
+    #[error(transparent)]
+    Unloadable(Box<Unloadable>),
+}
+
+/// Reads the file at `path`, with `${NAME}` from the environment of this process.
+///
+/// # Errors
+/// A [`LoadError`]; when the file does not load it holds every fault.
+pub(crate) fn load(path: &Path) -> Result<Config, LoadError> {
+    let unreadable = |source| LoadError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
+    if bytes > FILE_BYTES_MAX {
+        return Err(LoadError::TooLarge {
+            path: path.to_owned(),
+            bytes,
+        });
+    }
+    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let environment = |name: &str| std::env::var(name).ok();
+    parse(&path.display().to_string(), &text, &environment)
+        .map_err(|unloadable| LoadError::Unloadable(Box::new(unloadable)))
+}
+
+/// Reads a text that stands in the file `name`.
+///
+/// # Errors
+/// Every fault of the text. Faults of meaning are looked for when the syntax is right.
+pub(super) fn parse(
+    name: &str,
+    text: &str,
+    environment: Environment<'_>,
+) -> Result<Config, Unloadable> {
+    let faults = Faults::default();
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for error in &errors {
+        let span = error.span().unwrap_or(0..0);
+        faults.note(
+            span,
+            error.message(),
+            "correct the TOML here; see https://toml.io",
+        );
+    }
+    let config = if errors.is_empty() {
+        read(&Section::file(table.get_ref(), &faults), environment)
+    } else {
+        None
+    };
+    match (config, faults.into_sorted()) {
+        (Some(config), none) if none.is_empty() => Ok(config),
+        (_, found) => Err(Unloadable::new(name, text, found)),
+    }
+}
+
+fn read(file: &Section<'_>, environment: Environment<'_>) -> Option<Config> {
+    let server = match file.section("server") {
+        Some(section) => server::read(&section, environment),
+        None => Some(ServerSection::default()),
+    };
+    let database = match file.section("database") {
+        Some(section) => database(&section, environment),
+        None => Some(None),
+    };
+    let engine = match file.section("engine") {
+        Some(section) => engine::read(&section),
+        None => Some(EngineSection::default()),
+    };
+    let telemetry = match file.section("telemetry") {
+        Some(section) => telemetry::read(&section, environment),
+        None => Some(TelemetrySection::default()),
+    };
+    let dependencies = dependencies(file, environment);
+    let kinds = kinds(file, &dependencies, environment);
+    let queue_limits = queue_limits(file);
+    file.finish();
+    let engine = EngineSection {
+        queue_limits,
+        ..engine?
+    };
+    Some(Config {
+        server: server?,
+        database: database?,
+        engine,
+        telemetry: telemetry?,
+        kinds,
+    })
+}
+
+fn database(section: &Section<'_>, environment: Environment<'_>) -> Option<Option<String>> {
+    let url = section.text("url").check(section.faults, |text| {
+        let url = environment::fill(text, environment).map_err(|refusal| refusal.to_string())?;
+        database_url(url)
+    });
+    section.finish();
+    url.optional()
+}
+
+/// A database URL of one of the known forms; where it leads is seen when it is opened.
+pub(crate) fn database_url(url: String) -> Result<String, String> {
+    let known = ["sqlite:", "postgres://", "postgresql://"];
+    if known.iter().any(|scheme| url.starts_with(scheme)) {
+        Ok(url)
+    } else {
+        // The text is not repeated: it may hold a password.
+        Err("the database URL is of no known form; write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME".to_owned())
+    }
+}
+
+fn dependencies(file: &Section<'_>, environment: Environment<'_>) -> Dependencies {
+    bounded(file, "dependency")
+        .into_iter()
+        .map(|(name, section)| {
+            (
+                name.to_owned(),
+                dependency::read(name, &section, environment).map(Arc::new),
+            )
+        })
+        .collect()
+}
+
+fn kinds(
+    file: &Section<'_>,
+    dependencies: &Dependencies,
+    environment: Environment<'_>,
+) -> BTreeMap<Kind, JobKind> {
+    let mut kinds = BTreeMap::new();
+    for (name, section) in bounded(file, "job") {
+        let read = job::read(&section, dependencies, environment);
+        match (Kind::new(name), read) {
+            (Ok(kind), Some(job)) => {
+                kinds.insert(kind, job);
+            }
+            (Ok(_), None) => {}
+            (Err(refusal), _) => section
+                .faults
+                .note_text(section.header.clone(), &refusal.to_string()),
+        }
+    }
+    kinds
+}
+
+fn queue_limits(file: &Section<'_>) -> BTreeMap<Queue, u32> {
+    let mut limits = BTreeMap::new();
+    for (name, section) in bounded(file, "queue") {
+        let limit = engine::read_queue(&section);
+        match (Queue::new(name), limit) {
+            (Ok(queue), Some(limit)) => {
+                limits.insert(queue, limit);
+            }
+            (Ok(_), None) => {}
+            (Err(refusal), _) => section
+                .faults
+                .note_text(section.header.clone(), &refusal.to_string()),
+        }
+    }
+    limits
+}
+
+fn bounded<'t>(file: &Section<'t>, key: &'static str) -> Vec<(&'t str, Section<'t>)> {
+    let sections = file.sections(key);
+    if let Some((_, beyond)) = sections.get(ENTRIES_MAX) {
+        let what = format!("there are more than {ENTRIES_MAX} [{key}.NAME] sections");
+        file.faults.note(
+            beyond.header.clone(),
+            what,
+            "split them over several engines",
+        );
+    }
+    sections
+}

@@ -1,0 +1,30 @@
+//! The configuration: one TOML file, read whole, checked whole. Every fault of a file is reported at once, each with
+//! file, line, column, what is wrong and what to do; nothing is guessed and no unknown key is passed over.
+//!
+//! - [`load`] reads a file, [`parse`] a text. What comes out of them has been checked.
+//! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`], [`job`] with [`backoff`].
+//! - [`section`] reads fields, [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports.
+
+mod backoff;
+mod dependency;
+pub(crate) mod duration;
+mod engine;
+mod environment;
+mod fault;
+mod file;
+mod job;
+mod section;
+mod server;
+mod telemetry;
+
+pub(crate) use dependency::Dependency;
+pub(crate) use engine::EngineSection;
+pub(crate) use environment::Secret;
+pub(crate) use fault::Unloadable;
+pub(crate) use file::{Config, LoadError, load};
+pub(crate) use job::{JobKind, Request};
+pub(crate) use server::ServerSection;
+pub(crate) use telemetry::{LogFormat, TelemetrySection};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! Reads the fields of one table of the file. It notes what is missing, of the wrong type or unknown, and hands out
+//! checked values only; what values mean together is not its business.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::duration;
+use super::fault::{Faults, Span};
+
+/// The most entries of one list.
+const LIST_MAX: usize = 1000;
+/// The farthest that a key may be from a known one to be taken for a slip of the finger.
+const SLIP_MAX: usize = 3;
+
+/// What a table says about one field.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Field<T> {
+    /// Nothing.
+    Absent,
+    /// Something wrong, which was noted.
+    Faulty,
+    /// This value, at this place.
+    Given(T, Span),
+}
+
+impl<T> Field<T> {
+    /// The value, or `default` when none is given; `None` when what is given is wrong.
+    pub(super) fn or(self, default: T) -> Option<T> {
+        match self {
+            Self::Absent => Some(default),
+            Self::Faulty => None,
+            Self::Given(value, _) => Some(value),
+        }
+    }
+
+    /// The value, if one is given; the outer `None` when what is given is wrong.
+    pub(super) fn optional(self) -> Option<Option<T>> {
+        match self {
+            Self::Absent => Some(None),
+            Self::Faulty => None,
+            Self::Given(value, _) => Some(Some(value)),
+        }
+    }
+
+    /// The same field with what `change` makes of its value; a refusal is noted at its place.
+    pub(super) fn check<U, E: Display>(
+        self,
+        faults: &Faults,
+        change: impl FnOnce(T) -> Result<U, E>,
+    ) -> Field<U> {
+        match self {
+            Self::Absent => Field::Absent,
+            Self::Faulty => Field::Faulty,
+            Self::Given(value, span) => match change(value) {
+                Ok(value) => Field::Given(value, span),
+                Err(refusal) => {
+                    faults.note_text(span, &refusal.to_string());
+                    Field::Faulty
+                }
+            },
+        }
+    }
+
+    /// Where it stands, if it stands anywhere.
+    pub(super) fn span(&self) -> Option<Span> {
+        match self {
+            Self::Absent | Self::Faulty => None,
+            Self::Given(_, span) => Some(span.clone()),
+        }
+    }
+}
+
+/// One table of the file.
+pub(super) struct Section<'t> {
+    /// Its name, such as `job.send_mail`; empty for the whole file.
+    pub(super) name: String,
+    /// Where its name stands.
+    pub(super) header: Span,
+    /// Where faults go.
+    pub(super) faults: &'t Faults,
+    table: &'t DeTable<'t>,
+    known: RefCell<Vec<&'static str>>,
+}
+
+impl<'t> Section<'t> {
+    /// The whole file.
+    pub(super) fn file(table: &'t DeTable<'t>, faults: &'t Faults) -> Self {
+        Self::new(String::new(), 0..0, table, faults)
+    }
+
+    fn new(name: String, header: Span, table: &'t DeTable<'t>, faults: &'t Faults) -> Self {
+        Self {
+            name,
+            header,
+            faults,
+            table,
+            known: RefCell::default(),
+        }
+    }
+
+    /// A text.
+    pub(super) fn text(&self, key: &'static str) -> Field<&'t str> {
+        self.read(key, "a text in quotes", DeValue::as_str)
+    }
+
+    /// A duration such as `"42m30s"`, above zero.
+    pub(super) fn duration(&self, key: &'static str) -> Field<Duration> {
+        self.read(
+            key,
+            "a duration in quotes, such as \"10s\"",
+            DeValue::as_str,
+        )
+        .check(self.faults, |text| duration_above_zero(key, text))
+    }
+
+    /// A whole number in `range`.
+    pub(super) fn count(&self, key: &'static str, range: RangeInclusive<u32>) -> Field<u32> {
+        self.read(key, "a whole number", |value| {
+            value.as_integer().map(ToString::to_string)
+        })
+        .check(self.faults, |digits| match digits.parse() {
+            Ok(number) if range.contains(&number) => Ok(number),
+            Ok(_) | Err(_) => Err(format!(
+                "{key} is {digits}; give a whole number from {} to {}",
+                range.start(),
+                range.end()
+            )),
+        })
+    }
+
+    /// A number, whole or not.
+    pub(super) fn number(&self, key: &'static str) -> Field<f64> {
+        self.read(key, "a number", as_number)
+    }
+
+    /// A list of texts, each with its place.
+    pub(super) fn texts(&self, key: &'static str) -> Field<Vec<(&'t str, Span)>> {
+        let list = |value: &'t DeValue<'t>| {
+            let items = value.as_array()?.iter();
+            items
+                .map(|item| Some((item.get_ref().as_str()?, item.span())))
+                .collect::<Option<Vec<_>>>()
+        };
+        self.read(
+            key,
+            "a list of texts in quotes, such as [\"a\", \"b\"]",
+            list,
+        )
+        .check(self.faults, |list| {
+            if list.len() > LIST_MAX {
+                return Err(format!(
+                    "{key} has {} entries; give at most {LIST_MAX}",
+                    list.len()
+                ));
+            }
+            Ok(list)
+        })
+    }
+
+    /// A text or a number, as it stands.
+    pub(super) fn value(&self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
+        self.known.borrow_mut().push(key);
+        self.table.get(key)
+    }
+
+    /// A table within this one.
+    pub(super) fn section(&self, key: &'static str) -> Option<Section<'t>> {
+        self.known.borrow_mut().push(key);
+        let (name, value) = self.table.get_key_value(key)?;
+        self.open(self.path(key), name.span(), value)
+    }
+
+    /// Every table within the table `key`, with its own name and where that stands.
+    pub(super) fn sections(&self, key: &'static str) -> Vec<(&'t str, Section<'t>)> {
+        let Some(outer) = self.section(key) else {
+            return Vec::new();
+        };
+        let open = |(name, value): (&'t Spanned<_>, &'t Spanned<DeValue<'t>>)| {
+            let own: &'t str = AsRef::<str>::as_ref(name.get_ref());
+            Some((own, outer.open(outer.path(own), name.span(), value)?))
+        };
+        outer.table.iter().filter_map(open).collect()
+    }
+
+    /// Every entry of this table as a text, for tables whose keys are free.
+    pub(super) fn entries(&self) -> Vec<(&'t str, Span, &'t str, Span)> {
+        let entry = |(name, value): (&'t Spanned<_>, &'t Spanned<DeValue<'t>>)| {
+            let own: &'t str = AsRef::<str>::as_ref(name.get_ref());
+            match value.get_ref().as_str() {
+                Some(text) => Some((own, name.span(), text, value.span())),
+                None => {
+                    self.wrong_type(own, value, "a text in quotes");
+                    None
+                }
+            }
+        };
+        self.table.iter().filter_map(entry).collect()
+    }
+
+    /// Notes that `key` must be there and is not.
+    pub(super) fn missing(&self, key: &str, remedy: impl Into<String>) {
+        let what = format!("[{}] has no {key}", self.name);
+        self.faults.note(self.header.clone(), what, remedy);
+    }
+
+    /// Notes every key that nobody asked for. To be called when all fields are read.
+    pub(super) fn finish(&self) {
+        let known = self.known.borrow();
+        for key in self.table.keys() {
+            let text: &str = key.get_ref();
+            if known.iter().any(|name| *name == text) {
+                continue;
+            }
+            let place = if self.name.is_empty() {
+                String::new()
+            } else {
+                format!(" in [{}]", self.name)
+            };
+            let remedy = match nearest(text, &known) {
+                Some(name) => format!("did you mean {name:?}?"),
+                None => format!("remove it; known here: {}", known.join(", ")),
+            };
+            self.faults
+                .note(key.span(), format!("unknown key {text:?}{place}"), remedy);
+        }
+    }
+
+    fn path(&self, key: &str) -> String {
+        if self.name.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.name)
+        }
+    }
+
+    fn open(
+        &self,
+        name: String,
+        header: Span,
+        value: &'t Spanned<DeValue<'t>>,
+    ) -> Option<Section<'t>> {
+        match value.get_ref().as_table() {
+            Some(table) => Some(Self::new(name, header, table, self.faults)),
+            None => {
+                self.wrong_type(&name, value, "a table");
+                None
+            }
+        }
+    }
+
+    fn read<T>(
+        &self,
+        key: &'static str,
+        expected: &str,
+        read: impl FnOnce(&'t DeValue<'t>) -> Option<T>,
+    ) -> Field<T> {
+        let Some(value) = self.value(key) else {
+            return Field::Absent;
+        };
+        match read(value.get_ref()) {
+            Some(read) => Field::Given(read, value.span()),
+            None => {
+                self.wrong_type(key, value, expected);
+                Field::Faulty
+            }
+        }
+    }
+
+    fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) {
+        let what = format!("{key} is {}", in_words(value.get_ref()));
+        self.faults
+            .note(value.span(), what, format!("give {expected}"));
+    }
+}
+
+/// A duration above zero, in the words of the field `key`.
+pub(super) fn duration_above_zero(key: &str, text: &str) -> Result<Duration, String> {
+    match duration::parse(text) {
+        Ok(Duration::ZERO) => Err(format!("{key} is zero; give a time above zero")),
+        Ok(duration) => Ok(duration),
+        Err(refusal) => Err(format!("{key} {text:?} {refusal}")),
+    }
+}
+
+/// A number that may be written without a decimal point.
+pub(super) fn as_number(value: &DeValue<'_>) -> Option<f64> {
+    let digits = match value {
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.to_string(),
+        DeValue::String(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_)
+        | DeValue::Array(_)
+        | DeValue::Table(_) => return None,
+    };
+    digits
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
+}
+
+fn in_words(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list of something else",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+fn nearest<'k>(text: &str, known: &[&'k str]) -> Option<&'k str> {
+    let distance = |name: &str| strsim::osa_distance(text, name);
+    let near = known.iter().min_by_key(|name| distance(name))?;
+    (distance(near) <= SLIP_MAX.min(near.len().div_ceil(2))).then_some(*near)
+}

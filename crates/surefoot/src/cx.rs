@@ -133,13 +133,8 @@ impl Cx {
 
     /// Waits until the handler is asked to stop, and says why.
     pub async fn cancelled(&self) -> CancelCause {
-        loop {
-            self.inner.running.token().cancelled().await;
-            if let Some(cause) = self.cancel_cause() {
-                return cause;
-            }
-            tokio::task::yield_now().await;
-        }
+        self.inner.running.token().cancelled().await;
+        self.cancel_cause().unwrap_or(CancelCause::Requested)
     }
 
     /// Why the handler is asked to stop; `None` while it is not.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use surefoot_core::id::{Epoch, JobId, Kind};
@@ -24,7 +24,9 @@ pub(crate) struct Running {
     /// Until when the lease is extended at most: a handler that cannot be stopped does not hold its job for ever.
     pub(crate) hold_until: Instant,
     token: CancellationToken,
-    cause: OnceLock<CancelCause>,
+    stop: CancellationToken,
+    cause: Mutex<Option<CancelCause>>,
+    cancel_requested: AtomicBool,
     settling: AtomicBool,
     abandoned: AtomicBool,
 }
@@ -38,25 +40,48 @@ impl Running {
             lease,
             hold_until,
             token: CancellationToken::new(),
-            cause: OnceLock::new(),
+            stop: CancellationToken::new(),
+            cause: Mutex::new(None),
+            cancel_requested: AtomicBool::new(job.state.cancel_requested),
             settling: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
         }
     }
 
-    /// Tells the handler to stop; the first cause stands. Answers whether this was the first.
-    pub(crate) fn cancel(&self, cause: CancelCause) -> bool {
-        let first = self.cause.set(cause).is_ok();
+    /// Tells the handler to stop. A request gives way to any other cause; of the others the first stands.
+    pub(crate) fn cancel(&self, cause: CancelCause) {
+        let requested = cause == CancelCause::Requested;
+        if requested {
+            self.cancel_requested.store(true, Ordering::Release);
+        }
+        {
+            let mut present = self.cause.lock().unwrap_or_else(PoisonError::into_inner);
+            if matches!(*present, None | Some(CancelCause::Requested)) {
+                *present = Some(cause);
+            }
+        }
         self.token.cancel();
-        first
+        if !requested {
+            self.stop.cancel();
+        }
     }
 
+    /// Cancelled when the handler should stop, for whatever cause.
     pub(crate) fn token(&self) -> &CancellationToken {
         &self.token
     }
 
+    /// Cancelled when the handler must stop: for any cause but a request.
+    pub(crate) fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
     pub(crate) fn cause(&self) -> Option<CancelCause> {
-        self.cause.get().copied()
+        *self.cause.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_cancel_requested(&self) -> bool {
+        self.cancel_requested.load(Ordering::Acquire)
     }
 
     /// From here on the store may have applied the settlement: a lease that is gone is no news.

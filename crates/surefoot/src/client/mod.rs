@@ -134,6 +134,11 @@ impl Client {
         &self.local
     }
 
+    /// Tells other nodes that a queue has work.
+    pub(crate) fn announce(&self, queue: &Queue) {
+        self.announcer.announce(&self.store, std::iter::once(queue));
+    }
+
     pub(crate) fn dice(&self) -> &Dice {
         &self.dice
     }

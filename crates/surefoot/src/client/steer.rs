@@ -76,7 +76,7 @@ impl Client {
     pub async fn resume(&self, queue: &Queue) -> Result<bool, StoreError> {
         let answer = self.store.resume(queue).await?;
         self.local.work.notify_one();
-        self.announcer.announce(&self.store, std::iter::once(queue));
+        self.announce(queue);
         Ok(answer)
     }
 

@@ -9,6 +9,8 @@ use surefoot_core::id::{Kind, NameError, Worker};
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::Store;
 
+use super::health::LastTime;
+use super::node::{LostClaims, Node};
 use super::{Engine, EngineOptions};
 use crate::bounded::within;
 use crate::client::Client;
@@ -136,7 +138,16 @@ impl EngineBuilder {
             dice,
         )
         .with_queue_limits(options.queue_limits.clone());
-        Engine::launch(client, clock, worker, self.handlers, options)
+        Engine::launch(Node {
+            client,
+            clock,
+            worker,
+            handlers: self.handlers,
+            options,
+            claimed: LastTime::new(),
+            beat: LastTime::new(),
+            lost_claims: LostClaims::default(),
+        })
     }
 
     fn handle_named(

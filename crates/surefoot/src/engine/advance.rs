@@ -1,0 +1,252 @@
+//! The loop that settles what ended and claims what runs next, both in one call of the store. One call is under way at
+//! a time: what ends meanwhile goes along with the next one, and an idle node settles at once. It never ends by an
+//! error, never spins, and claims only for free slots.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use surefoot_core::error::StoreError;
+use surefoot_core::job::LeasedJob;
+use surefoot_core::port::{Advanced, BATCH_MAX, Claim, KindTerms};
+use surefoot_core::time::Timestamp;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
+use tracing::Instrument;
+
+use super::adopt;
+use super::attempt::{Attempt, Ended};
+use super::backlog::Backlog;
+use super::drain::{DrainClock, Drained, Phase};
+use super::node::Node;
+use crate::dice::Pause;
+use crate::observe::Event;
+
+/// The shortest wait for a job that becomes due.
+const DUE_WAIT_MIN: Duration = Duration::from_millis(1);
+
+/// See the module.
+pub(super) struct AdvanceLoop {
+    node: Arc<Node>,
+    terms: Vec<KindTerms>,
+    attempts: JoinSet<Ended>,
+    backlog: Backlog,
+    pause: Pause,
+    /// There may be something to claim.
+    hungry: bool,
+    /// The last call was refused: the next one only settles, in case it was the claim that failed.
+    settle_only: bool,
+    /// Claims were sent whose answer was lost.
+    claims_lost: bool,
+    /// When to look for work that nobody announced, or that becomes due.
+    look_at: Instant,
+}
+
+impl AdvanceLoop {
+    pub(super) fn new(node: Arc<Node>) -> Self {
+        Self {
+            terms: node.terms(),
+            node,
+            attempts: JoinSet::new(),
+            backlog: Backlog::new(),
+            pause: Pause::new(),
+            hungry: true,
+            settle_only: false,
+            claims_lost: false,
+            look_at: Instant::now(),
+        }
+    }
+
+    /// Runs until a drain ended.
+    pub(super) async fn run(mut self, phase: watch::Receiver<Phase>) -> Drained {
+        let mut drain = DrainClock::new(phase, &self.node.options);
+        loop {
+            self.collect();
+            drain.tick(&self.node);
+            let done = self.attempts.is_empty() && self.backlog.len() == 0;
+            if drain.is_draining() && (done || drain.is_over()) {
+                return Drained {
+                    abandoned: self.attempts.len(),
+                    unsettled: self.backlog.len(),
+                };
+            }
+            if let Err(error) = self.step(&mut drain).await {
+                self.rest(&error, &mut drain).await;
+            }
+        }
+    }
+
+    /// One call of the store, or a wait when there is no reason for one.
+    async fn step(&mut self, drain: &mut DrainClock) -> Result<(), StoreError> {
+        if self.claims_lost && self.free() > 0 && !drain.is_draining() {
+            self.adopt().await?;
+        }
+        let claim = self.claim(drain);
+        if claim.is_none() && !self.backlog.is_ready() {
+            self.wait(drain).await;
+            return Ok(());
+        }
+        self.advance(claim).await
+    }
+
+    /// Takes in what ended.
+    fn collect(&mut self) {
+        while let Some(ended) = self.attempts.try_join_next() {
+            self.take_in(ended);
+        }
+        self.backlog.take_back(Instant::now());
+    }
+
+    fn take_in(&mut self, ended: Result<Ended, JoinError>) {
+        match ended {
+            Ok(ended) => self.backlog.push(&self.node, ended),
+            // Attempts catch the panics of handlers; what comes here is a panic of an observer. Its job lapses.
+            Err(error) => tracing::error!(%error, "an attempt broke off"),
+        }
+    }
+
+    fn free(&self) -> u32 {
+        let running = u32::try_from(self.attempts.len()).unwrap_or(u32::MAX);
+        self.node.options.concurrency.saturating_sub(running)
+    }
+
+    /// The claim to send, if there is reason for one: something may wait, or a settlement may let another job go on.
+    fn claim(&mut self, drain: &DrainClock) -> Option<Claim> {
+        let reason = self.hungry || self.backlog.is_ready();
+        let barred =
+            drain.is_draining() || std::mem::take(&mut self.settle_only) || self.terms.is_empty();
+        let max = self
+            .free()
+            .min(u32::try_from(BATCH_MAX).unwrap_or(u32::MAX));
+        (reason && !barred && max > 0).then(|| Claim {
+            worker: self.node.worker.clone(),
+            kinds: self.terms.clone(),
+            queues: self.node.options.queues.clone(),
+            queue_limits: self.node.options.queue_limits.clone(),
+            max,
+        })
+    }
+
+    async fn advance(&mut self, claim: Option<Claim>) -> Result<(), StoreError> {
+        let batch = self.backlog.batch();
+        let now = self.node.client.now();
+        let answer = self
+            .node
+            .client
+            .store()
+            .advance(&batch, claim.as_ref(), now)
+            .await;
+        let answer = answer.and_then(|advanced| complete(advanced, batch.len()));
+        match answer {
+            Ok(advanced) => {
+                self.pause.reset();
+                self.node.claimed.is_now();
+                self.backlog.answered(&self.node, &advanced.settled);
+                if let Some(claim) = claim {
+                    self.claimed(&claim, advanced);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                self.backlog.failed(&self.node, batch.len(), &error);
+                self.settle_only = !error.is_transient() && claim.is_some() && !batch.is_empty();
+                if claim.is_some() && error.is_transient() {
+                    self.node.lost_claims.insert(now);
+                    self.claims_lost = true;
+                    self.hungry = true;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn claimed(&mut self, claim: &Claim, advanced: Advanced) {
+        self.hungry = advanced.leased.len() >= claim.max as usize;
+        self.look_at = Instant::now() + self.until_next_look(advanced.next_due);
+        for job in advanced.leased {
+            self.start(job);
+        }
+    }
+
+    fn until_next_look(&self, next_due: Option<Timestamp>) -> Duration {
+        let poll = self.node.client.dice().around(self.node.options.poll);
+        let now = self.node.client.now();
+        match next_due.filter(|due_at| *due_at > now) {
+            Some(due_at) => due_at.since(now).max(DUE_WAIT_MIN).min(poll),
+            None => poll,
+        }
+    }
+
+    fn start(&mut self, job: LeasedJob) {
+        let Some(handler) = self.node.handlers.get(&job.kind).cloned() else {
+            tracing::error!(job = %job.id, kind = %job.kind, "the store leased a kind that was not claimed");
+            return;
+        };
+        let observer = self.node.client.observer();
+        observer.on(&Event::claimed(&job));
+        self.node.client.local().changed(job.id);
+        let span = observer.attempt_span(&job);
+        let attempt = Attempt::new(&self.node, job, handler);
+        self.node
+            .client
+            .local()
+            .running
+            .insert(Arc::clone(attempt.running()));
+        self.attempts
+            .spawn(attempt.run(Arc::clone(&self.node)).instrument(span));
+    }
+
+    /// Starts what was claimed under a lost answer. Where the store cannot tell, it is left to the sweep.
+    async fn adopt(&mut self) -> Result<(), StoreError> {
+        match adopt::lost(&self.node, self.free()).await {
+            Ok(found) => {
+                self.claims_lost = found.more;
+                found.jobs.into_iter().for_each(|job| self.start(job));
+                Ok(())
+            }
+            Err(error) if error.is_transient() => Err(error),
+            Err(error) => {
+                tracing::error!(%error, "could not look for claims whose answers were lost");
+                self.claims_lost = false;
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for a reason to go on.
+    async fn wait(&mut self, drain: &mut DrainClock) {
+        if self.free() == 0 || self.terms.is_empty() {
+            self.node.claimed.is_now();
+        }
+        tokio::select! {
+            Some(ended) = self.attempts.join_next() => self.take_in(ended),
+            () = self.node.client.local().work.notified() => self.hungry = true,
+            () = sleep_until(self.look_at) => {
+                self.hungry = true;
+                self.look_at = Instant::now() + self.until_next_look(None);
+            }
+            () = drain.next() => {}
+        }
+    }
+
+    /// Waits after a failure, a little longer each time; a drain cuts it short.
+    async fn rest(&mut self, error: &StoreError, drain: &mut DrainClock) {
+        let pause = self.pause.after_failure(self.node.client.dice());
+        tracing::warn!(%error, ?pause, "could not settle and claim, trying again");
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = drain.next() => {}
+        }
+    }
+}
+
+/// The answer, if it answers every settlement.
+fn complete(advanced: Advanced, sent: usize) -> Result<Advanced, StoreError> {
+    if advanced.settled.len() == sent {
+        return Ok(advanced);
+    }
+    let answers = advanced.settled.len();
+    Err(StoreError::Broken(format!(
+        "{sent} settlements were sent and {answers} answers came back"
+    )))
+}

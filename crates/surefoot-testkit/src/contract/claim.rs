@@ -1,17 +1,18 @@
 //! Claim: who is taken, in which order, and what a lease is.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
-use surefoot_core::id::{Epoch, JobId};
+use surefoot_core::id::Epoch;
 use surefoot_core::job::{Attempt, Counts, JobState, LeasedJob, Run};
 use surefoot_core::policy::Recovery;
-use surefoot_core::port::{NewJob, Store};
+use surefoot_core::port::{BATCH_MAX, Claim, NewJob, Queues, Store};
 
-use super::fixture::{LEASE, START, advance, at, claim, created, job, record, take, take_one};
-
-fn ids(leased: &[LeasedJob]) -> Vec<JobId> {
-    leased.iter().map(|job| job.id).collect()
-}
+use super::fixture::{
+    LEASE, START, advance, applied, at, at_once, claim, created, ids, job, queue, record, take,
+    take_one, terms, transient,
+};
 
 pub async fn a_claimed_job_runs_under_the_terms(store: Arc<dyn Store>) {
     let id = created(&*store, &[job("refund")], START).await[0];
@@ -143,5 +144,271 @@ pub async fn higher_priority_then_due_time_then_age(store: Arc<dyn Store>) {
         ids(&leased),
         expected,
         "within a queue: priority, then due time, then age"
+    );
+}
+
+pub async fn fair_over_queues(store: Arc<dyn Store>) {
+    let of = |name: &str, priority: i16| NewJob {
+        queue: queue(name),
+        priority,
+        ..job("mail")
+    };
+    let busy: Vec<_> = (0..300).map(|_| of("busy", 100)).collect();
+    let calm: Vec<_> = (0..2).map(|_| of("calm", -100)).collect();
+    let zero: Vec<_> = (0..1).map(|_| of("zero", 0)).collect();
+    let busy = created(&*store, &busy, START).await;
+    let calm = created(&*store, &calm, at(1)).await;
+    let zero = created(&*store, &zero, at(2)).await;
+    let first = take(&*store, &claim(&["mail"], 5), at(3)).await;
+    assert_eq!(
+        ids(&first),
+        [busy[0], calm[0], zero[0], busy[1], calm[1]],
+        "no-lost-intent: no queue starves another, whatever its length and priorities"
+    );
+    let rest = take(&*store, &claim(&["mail"], 3), at(3)).await;
+    assert_eq!(ids(&rest), busy[2..5], "what is left is taken in order");
+}
+
+pub async fn queues_are_filtered(store: Arc<dyn Store>) {
+    let of = |name: &str| NewJob {
+        queue: queue(name),
+        ..job("mail")
+    };
+    let waiting = created(&*store, &[of("a"), of("b"), of("c"), of("a")], START).await;
+    let only = |names: &[&str]| Claim {
+        queues: Queues::Only(names.iter().map(|name| queue(name)).collect()),
+        ..claim(&["mail"], 10)
+    };
+    assert_eq!(take(&*store, &only(&[]), START).await, []);
+    let leased = take(&*store, &only(&["b", "none"]), START).await;
+    assert_eq!(ids(&leased), [waiting[1]]);
+    let leased = take(&*store, &only(&["c", "a"]), START).await;
+    assert_eq!(ids(&leased), [waiting[0], waiting[2], waiting[3]]);
+    let future = NewJob {
+        run_at: Some(at(60)),
+        ..of("b")
+    };
+    created(&*store, &[future], START).await;
+    assert_eq!(
+        advance(&*store, &[], Some(&only(&["a"])), START)
+            .await
+            .next_due,
+        None
+    );
+    assert_eq!(
+        advance(&*store, &[], Some(&only(&["a", "b"])), START)
+            .await
+            .next_due,
+        Some(at(60))
+    );
+}
+
+pub async fn each_kind_has_its_terms(store: Arc<dyn Store>) {
+    created(&*store, &[job("mail"), job("refund"), job("grade")], START).await;
+    let mut claim = claim(&["mail", "refund", "grade"], 10);
+    claim.kinds[0].lease = Duration::from_micros(1);
+    claim.kinds[1].recovery = Some(Recovery::AtMostOnce);
+    claim.kinds[2].lease = Duration::from_secs(86_400);
+    claim.kinds[2].recovery = Some(Recovery::Repeatable);
+    let leased = take(&*store, &claim, at(1)).await;
+    let terms: Vec<_> = leased
+        .iter()
+        .map(|job| (job.kind.as_str(), job.state.lease_until, job.state.recovery))
+        .collect();
+    assert_eq!(
+        terms,
+        [
+            ("mail", at(1).after(Duration::from_micros(1)), None),
+            ("refund", at(1).after(LEASE), Some(Recovery::AtMostOnce)),
+            ("grade", at(86_401), Some(Recovery::Repeatable)),
+        ]
+    );
+    for job in leased {
+        let found = record(&*store, job.id).await.job;
+        assert_eq!(
+            found.state,
+            JobState::Running(job.state),
+            "the lease carries its recovery for whoever finds it lost"
+        );
+    }
+}
+
+pub async fn a_claim_takes_no_more_than_it_asks(store: Arc<dyn Store>) {
+    let batch: Vec<_> = (0..BATCH_MAX).map(|_| job("mail")).collect();
+    let waiting = created(&*store, &batch, START).await;
+    assert_eq!(take(&*store, &claim(&["mail"], 0), START).await, []);
+    assert_eq!(
+        ids(&take(&*store, &claim(&["mail"], 3), START).await),
+        waiting[..3]
+    );
+    created(
+        &*store,
+        &[job("mail"), job("mail"), job("mail"), job("mail")],
+        START,
+    )
+    .await;
+    let most = u32::try_from(BATCH_MAX).expect("it fits");
+    assert_eq!(
+        ids(&take(&*store, &claim(&["mail"], most), START).await)[..BATCH_MAX - 3],
+        waiting[3..]
+    );
+    assert_eq!(take(&*store, &claim(&["mail"], most), START).await.len(), 1);
+}
+
+pub async fn a_retry_is_claimed_when_due_under_a_higher_epoch(store: Arc<dyn Store>) {
+    created(&*store, &[job("mail")], START).await;
+    let mut now = START;
+    for number in 1..=3 {
+        let leased = take_one(&*store, "mail", now).await;
+        assert_eq!(
+            leased.state.epoch,
+            Epoch(number),
+            "no-zombie-write: epochs rise with each claim"
+        );
+        assert_eq!(i64::from(leased.counts.starts), number);
+        assert_eq!(i64::from(leased.counts.failed), number - 1);
+        let retry = transient(&leased, now);
+        applied(&*store, &retry, now).await;
+        let JobState::Retrying { due_at, error } = record(&*store, leased.id).await.job.state
+        else {
+            panic!("it tries again")
+        };
+        assert_eq!(error.as_str(), "try again");
+        let early = advance(
+            &*store,
+            &[],
+            Some(&claim(&["mail"], 1)),
+            due_at.before(Duration::from_micros(1)),
+        )
+        .await;
+        assert_eq!(
+            (early.leased, early.next_due),
+            (vec![], Some(due_at)),
+            "a retry waits for its time"
+        );
+        now = due_at;
+    }
+}
+
+pub async fn no_attempt_starts_after_the_deadline(store: Arc<dyn Store>) {
+    let by = |deadline: u64| NewJob {
+        deadline_at: Some(at(deadline)),
+        ..job("mail")
+    };
+    let waiting = created(&*store, &[by(10), by(11), job("mail")], START).await;
+    let leased = take(&*store, &claim(&["mail"], 10), at(10)).await;
+    assert_eq!(
+        ids(&leased),
+        waiting[1..],
+        "a deadline is over at its own instant"
+    );
+}
+
+pub async fn what_may_not_run_does_not_stand_in_the_way(store: Arc<dyn Store>) {
+    let high = |new: NewJob| NewJob {
+        priority: 100,
+        ..new
+    };
+    let lane = Some(super::fixture::order_key("lane"));
+    let blocked = |_| {
+        high(NewJob {
+            order_key: lane.clone(),
+            ..job("mail")
+        })
+    };
+    let later = |_| {
+        high(NewJob {
+            run_at: Some(at(600)),
+            ..job("mail")
+        })
+    };
+    let over = |_| {
+        high(NewJob {
+            deadline_at: Some(at(1)),
+            ..job("mail")
+        })
+    };
+    let head = created(
+        &*store,
+        &[NewJob {
+            order_key: lane.clone(),
+            run_at: Some(at(600)),
+            ..job("mail")
+        }],
+        START,
+    )
+    .await;
+    for batch in [
+        (0..BATCH_MAX).map(blocked).collect::<Vec<_>>(),
+        (0..BATCH_MAX).map(later).collect(),
+        (0..BATCH_MAX).map(over).collect(),
+    ] {
+        created(&*store, &batch, START).await;
+    }
+    let free = created(&*store, &[job("mail"), job("mail")], at(2)).await;
+    let leased = take(&*store, &claim(&["mail"], 10), at(3)).await;
+    assert_eq!(
+        ids(&leased),
+        free,
+        "no-lost-intent: 3,000 jobs that may not run do not hide one that may"
+    );
+    assert_eq!(record(&*store, head[0]).await.attempts, []);
+}
+
+pub async fn concurrent_claimers_never_share_a_job(store: Arc<dyn Store>) {
+    const JOBS: usize = 500;
+    let batch: Vec<_> = (0..JOBS).map(|_| job("mail")).collect();
+    let waiting = created(&*store, &batch, START).await;
+    let taken = at_once(50, |_| {
+        let store = store.clone();
+        async move {
+            let mut mine: Vec<LeasedJob> = Vec::new();
+            // A claim may come away empty while others hold what it looked at, so it asks again.
+            for _ in 0..20 {
+                mine.extend(take(&*store, &claim(&["mail"], 3), START).await);
+            }
+            mine
+        }
+    })
+    .await;
+    let all: Vec<_> = taken.iter().flatten().map(|job| job.id).collect();
+    let distinct: BTreeSet<_> = all.iter().copied().collect();
+    assert_eq!(
+        distinct.len(),
+        all.len(),
+        "no-double-effect: 50 claimers, and no job was given twice"
+    );
+    let rest = take(&*store, &claim(&["mail"], 1000), START).await;
+    assert_eq!(
+        all.len() + rest.len(),
+        waiting.len(),
+        "no-lost-intent: each job was given once"
+    );
+    assert!(
+        taken
+            .iter()
+            .flatten()
+            .all(|job| job.state.epoch == Epoch::NEVER.next() && job.counts.starts == 1)
+    );
+}
+
+pub async fn a_claim_that_serves_two_kinds_is_one_order(store: Arc<dyn Store>) {
+    let of = |kind: &str, priority: i16| NewJob {
+        priority,
+        ..job(kind)
+    };
+    let waiting = created(
+        &*store,
+        &[of("b", 1), of("a", 0), of("b", 2), of("a", 3)],
+        START,
+    )
+    .await;
+    let mut both = claim(&["a"], 10);
+    both.kinds.push(terms("b"));
+    let leased = take(&*store, &both, START).await;
+    assert_eq!(
+        ids(&leased),
+        [waiting[3], waiting[2], waiting[0], waiting[1]],
+        "kinds do not change the order"
     );
 }

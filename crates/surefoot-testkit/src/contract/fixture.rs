@@ -1,21 +1,23 @@
 //! What the cases share: jobs, claims and settlements in their plainest form, and verbs that must not err.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use surefoot_core::failure::Failure;
 use surefoot_core::id::{Actor, JobId, Key, Kind, OrderKey, Queue, Tenant, Worker};
-use surefoot_core::job::{JobState, LeasedJob, PRIORITY_STANDARD, StateName};
+use surefoot_core::job::{DeadReason, JobState, LeasedJob, PRIORITY_STANDARD, StateName};
 use surefoot_core::payload::Payload;
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::{
-    Advanced, By, Claim, Enqueued, Extended, Extension, JobRecord, KindTerms, NewJob, Queues,
-    Settled, Store,
+    Advanced, By, Cancelled, Claim, Enqueued, Extended, Extension, JobRecord, KindTerms, NewJob,
+    Queues, Settled, Steered, Store,
 };
-use surefoot_core::settle::{Report, Settlement, settle};
+use surefoot_core::settle::{Next, Report, Settlement, settle};
 use surefoot_core::text::ErrorText;
 use surefoot_core::time::{Roll, Timestamp};
+use tokio::sync::Barrier;
 
 /// When every case begins: 2026-03-01T12:00:00Z.
 pub(super) const START: Timestamp = Timestamp::from_micros(1_772_366_400_000_000);
@@ -232,4 +234,85 @@ pub(super) async fn state(store: &dyn Store, job: JobId) -> JobState {
 
 pub(super) async fn state_name(store: &dyn Store, job: JobId) -> StateName {
     state(store, job).await.name()
+}
+
+/// Enqueues a job and brings it into this state, at [`START`]; no other job of its kind may be waiting.
+pub(super) async fn in_state(store: &dyn Store, new: NewJob, wanted: StateName) -> JobId {
+    created(store, std::slice::from_ref(&new), START).await;
+    let kind_name = new.kind.as_str();
+    match wanted {
+        StateName::Pending => {}
+        StateName::Running => drop(take_one(store, kind_name, START).await),
+        StateName::Retrying => {
+            let leased = take_one(store, kind_name, START).await;
+            applied(store, &transient(&leased, START), START).await;
+        }
+        StateName::Succeeded => {
+            let leased = take_one(store, kind_name, START).await;
+            applied(store, &success(&leased, START), START).await;
+        }
+        StateName::Dead | StateName::Ignored => {
+            let leased = take_one(store, kind_name, START).await;
+            applied(store, &permanent(&leased, "no such account", START), START).await;
+        }
+        StateName::Cancelled => {
+            let answer = store
+                .cancel(new.id, &by("not needed"), START)
+                .await
+                .expect("cancel");
+            assert_eq!(answer, Cancelled::Done);
+        }
+    }
+    if wanted == StateName::Ignored {
+        let answer = store
+            .ignore(new.id, &by("a test order"), START)
+            .await
+            .expect("ignore");
+        assert_eq!(answer, Steered::Done);
+    }
+    assert_eq!(state_name(store, new.id).await, wanted);
+    new.id
+}
+
+/// A dead letter of this kind that died for this reason, at [`START`].
+pub(super) async fn dead(store: &dyn Store, kind_name: &str, reason: DeadReason) -> JobId {
+    let leased = running(store, kind_name, START).await;
+    let mut settlement = permanent(&leased, "no such account", START);
+    if let Next::Dead(death) = &mut settlement.next {
+        death.reason = reason;
+    }
+    applied(store, &settlement, START).await;
+    leased.id
+}
+
+/// Ids, in the order of what was leased.
+pub(super) fn ids(leased: &[LeasedJob]) -> Vec<JobId> {
+    leased.iter().map(|job| job.id).collect()
+}
+
+/// Runs `task` on as many tasks as there are numbers, all let go at once, and gives what each answered, in the
+/// order of the numbers.
+pub(super) async fn at_once<T, F>(tasks: usize, task: impl Fn(usize) -> F) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    let gate = Arc::new(Barrier::new(tasks));
+    let started: Vec<_> = (0..tasks)
+        .map(|number| {
+            let (gate, future) = (gate.clone(), task(number));
+            tokio::spawn(async move {
+                gate.wait().await;
+                future.await
+            })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for handle in started {
+        match handle.await {
+            Ok(answer) => answers.push(answer),
+            Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+        }
+    }
+    answers
 }

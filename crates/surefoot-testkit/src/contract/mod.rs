@@ -12,12 +12,23 @@
     reason = "the name of a case is the sentence that it proves"
 )]
 
+pub mod announce;
+pub mod cancel;
 pub mod claim;
+pub mod contend;
+pub mod dead;
+pub mod depth;
 pub mod enqueue;
+pub mod expire;
 pub mod extend;
 pub mod fence;
 mod fixture;
 pub mod lapse;
+pub mod limits;
+pub mod list;
+pub mod maintain;
+pub mod order;
+pub mod pause;
 pub mod settle;
 
 /// The longest that one case may take, so that a deadlock is a failure and not a test that never ends.
@@ -37,35 +48,155 @@ pub const CASE_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(18
 #[macro_export]
 macro_rules! store_contract {
     ($open:ident) => {
+        $crate::store_contract! { @family $open announce
+            every_listener_hears_where_announcements_are_carried
+        }
+        $crate::store_contract! { @family $open cancel
+            each_state_has_its_answer
+            a_repeated_request_is_recorded_once
+            a_request_ends_with_the_attempt
+            a_cancelled_job_keeps_its_key
+            a_cancellation_and_a_claim_at_once_have_one_winner
+            a_stopped_attempt_is_cancelled_once
+        }
         $crate::store_contract! { @family $open claim
             a_claimed_job_runs_under_the_terms
             a_running_job_is_not_claimed_again
             kinds_are_filtered
             a_job_in_the_future_waits_and_says_when
             higher_priority_then_due_time_then_age
+            fair_over_queues
+            queues_are_filtered
+            each_kind_has_its_terms
+            a_claim_takes_no_more_than_it_asks
+            a_retry_is_claimed_when_due_under_a_higher_epoch
+            no_attempt_starts_after_the_deadline
+            what_may_not_run_does_not_stand_in_the_way
+            concurrent_claimers_never_share_a_job
+            a_claim_that_serves_two_kinds_is_one_order
+        }
+        $crate::store_contract! { @family $open contend
+            overlapping_enqueues_in_opposite_orders
+            overlapping_settlements_in_opposite_orders
+            all_verbs_at_once
+        }
+        $crate::store_contract! { @family $open dead
+            only_dead_letters_are_steered
+            a_replay_starts_anew_and_keeps_what_was
+            a_new_effect_has_a_new_provider_key
+            an_unknown_outcome_needs_a_choice
+            an_ignored_letter_stays_readable
+            an_edit_keeps_what_was
+            a_letter_keeps_its_key_beside_a_twin
+            letters_are_grouped_by_kind_reason_and_fault
+            one_of_many_concurrent_replays_is_done
+            an_expired_letter_is_replayed
+        }
+        $crate::store_contract! { @family $open depth
+            an_empty_store_has_no_depth
+            each_queue_kind_and_state_is_counted
+            the_oldest_are_told
         }
         $crate::store_contract! { @family $open enqueue
             a_job_reads_back_as_it_came
             a_key_is_one_job
             the_same_call_repeated_is_created
             keys_count_within_one_batch
+            keys_and_texts_of_any_legal_length_are_kept
+            payloads_are_kept_byte_for_byte
+            a_key_is_held_in_every_state
+            the_payload_as_first_enqueued_counts
+            concurrent_enqueues_of_one_key_give_one_job
+            concurrent_repeats_of_one_call_give_one_job
+        }
+        $crate::store_contract! { @family $open expire
+            a_waiting_job_expires_at_its_deadline
+            a_retry_expires_with_what_it_said
+            what_runs_or_is_settled_does_not_expire
+            a_holder_may_settle_after_the_deadline
+            no_more_expire_than_asked
         }
         $crate::store_contract! { @family $open extend
             a_lease_is_extended_and_never_shortened
             a_lost_lease_is_told
+            a_heart_beats_as_extend_does
+            a_heart_tells_the_database_time
+            a_lapsed_lease_that_nobody_settled_is_extended
+            many_leases_are_extended_in_order
+            leases_are_extended_while_jobs_are_settled
         }
         $crate::store_contract! { @family $open fence
             a_stale_settlement_changes_nothing
             a_repeated_settlement_is_already
+            a_stale_item_spoils_no_other
+            one_lease_is_settled_once_within_a_batch
+            a_job_that_does_not_run_is_not_settled
+            a_held_lease_is_not_settled_as_lost
+            a_holder_may_settle_after_its_lease_lapsed
+            epochs_rise_over_replays
+            a_settlement_repeated_after_the_next_claim_changes_nothing
+            one_of_many_concurrent_settlements_applies
         }
         $crate::store_contract! { @family $open lapse
             lapsed_jobs_are_found_longest_ended_first
             an_extended_lease_is_not_settled_as_lost
             a_finished_job_is_not_settled_as_lost
+            what_is_found_lapsed_is_what_was_leased
+            a_lapse_and_an_extension_at_once_have_one_winner
+            a_lapse_and_a_success_at_once_have_one_winner
+            a_crash_loop_ends_as_a_dead_letter
+            six_thousand_lapsed_jobs_are_all_found
+        }
+        $crate::store_contract! { @family $open limits
+            a_queue_has_its_limit
+            a_kind_has_its_limit
+            a_concurrency_key_has_its_limit
+            all_limits_hold_at_once
+            a_lapsed_lease_counts_until_it_is_settled
+            what_does_not_fit_does_not_stand_in_the_way
+            concurrent_claimers_keep_a_queue_limit
+            concurrent_claimers_keep_a_kind_limit
+            concurrent_claimers_keep_a_key_limit
+        }
+        $crate::store_contract! { @family $open list
+            pages_are_stable_while_jobs_arrive
+            pages_hold_jobs_of_every_state
+            every_filter_that_is_set_must_match
+            a_fingerprint_finds_dead_letters_only
+            a_page_is_bounded
+            what_is_not_there_is_none
+        }
+        $crate::store_contract! { @family $open maintain
+            only_what_is_finished_is_dropped
+            nothing_leaves_before_its_time
+            the_end_counts_not_the_beginning
+            attempts_of_a_waiting_job_outlive_their_time
+            much_history_is_dropped_in_steps
+            it_runs_beside_work_and_beside_itself
+        }
+        $crate::store_contract! { @family $open order
+            one_at_a_time_first_in_first_out
+            the_order_is_that_of_arrival_not_of_ids
+            a_retry_holds_its_key
+            what_is_over_frees_its_key
+            a_replayed_job_waits_for_the_one_that_runs
+            the_first_holds_its_key_wherever_it_waits
+            keys_of_different_tenants_and_names_are_apart
+            a_dead_letter_of_long_ago_holds_nothing
+            concurrent_claimers_keep_the_order
+        }
+        $crate::store_contract! { @family $open pause
+            a_paused_queue_starts_nothing
+            the_first_pause_stays_until_it_is_resumed
         }
         $crate::store_contract! { @family $open settle
             each_next_state_is_applied
             settling_and_claiming_in_one_call
+            an_unknown_outcome_waits_for_a_person
+            errors_of_any_kind_are_kept
+            a_full_batch_is_settled
+            every_start_has_its_record
+            deferrals_without_end_stay_bounded
         }
     };
     (@family $open:ident $family:ident $($case:ident)*) => {

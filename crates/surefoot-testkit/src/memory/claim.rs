@@ -1,7 +1,7 @@
 //! Claim: who may run, in which order, and how many at once.
 //!
 //! A job may run when it waits and is due, its deadline is ahead, the claim serves its kind and its queue, its
-//! queue is not paused, and no other job holds its order key. Those that may are ranked within their queue by
+//! queue is not paused, and it is its turn under its order key. Those that may are ranked within their queue by
 //! priority, due time and age, and taken rank by rank over the queues by name, as far as the limits allow.
 
 use std::cmp::Reverse;
@@ -47,10 +47,10 @@ impl Table {
 
     /// The jobs that may run, in the order in which they are taken.
     fn candidates(&self, claim: &Claim, now: Timestamp) -> Vec<JobId> {
-        let holders = Holders::of(self);
+        let turns = Turns::of(self);
         let mut queues: BTreeMap<&Queue, Vec<&Row>> = BTreeMap::new();
         for row in self.rows.values() {
-            if row.is_due(now) && self.serves(claim, row) && !holders.hold_back(row) {
+            if row.is_due(now) && self.serves(claim, row) && turns.come(row) {
                 queues.entry(&row.job.queue).or_default().push(row);
             }
         }
@@ -112,50 +112,49 @@ fn start(row: &mut Row, terms: &KindTerms, claim: &Claim, now: Timestamp) -> Lea
     row.job.clone().map_state(|_| run)
 }
 
-/// Who holds each order key: the job that runs or retries under it, and the oldest that is not settled.
+/// Whose turn it is under each order key: the job that was started and is not settled, or else the oldest pending.
 #[derive(Default)]
-struct Holders<'a> {
+struct Turns<'a> {
     started: BTreeMap<(&'a Tenant, &'a OrderKey), JobId>,
-    oldest: BTreeMap<(&'a Tenant, &'a OrderKey), &'a Row>,
+    oldest: BTreeMap<(&'a Tenant, &'a OrderKey), (u64, JobId)>,
 }
 
-impl<'a> Holders<'a> {
+impl<'a> Turns<'a> {
     fn of(table: &'a Table) -> Self {
-        let mut holders = Self::default();
+        let mut turns = Self::default();
         for row in table.rows.values() {
             let Some(order_key) = &row.job.order_key else {
                 continue;
             };
             let lane = (&row.job.tenant, order_key);
-            let state = row.job.state.name();
-            if matches!(state, StateName::Running | StateName::Retrying) {
-                holders.started.insert(lane, row.job.id);
-            }
-            if !state.is_settled() {
-                let oldest = holders.oldest.entry(lane).or_insert(row);
-                if row.arrival < oldest.arrival {
-                    *oldest = row;
+            match row.job.state.name() {
+                StateName::Running | StateName::Retrying => {
+                    turns.started.insert(lane, row.job.id);
                 }
+                StateName::Pending => {
+                    let this = (row.arrival, row.job.id);
+                    let oldest = turns.oldest.entry(lane).or_insert(this);
+                    *oldest = this.min(*oldest);
+                }
+                StateName::Succeeded
+                | StateName::Dead
+                | StateName::Cancelled
+                | StateName::Ignored => {}
             }
         }
-        holders
+        turns
     }
 
-    /// Whether another job must go before this one.
-    fn hold_back(&self, row: &Row) -> bool {
+    fn come(&self, row: &Row) -> bool {
         let Some(order_key) = &row.job.order_key else {
-            return false;
+            return true;
         };
         let lane = (&row.job.tenant, order_key);
-        let started_other = self
-            .started
-            .get(&lane)
-            .is_some_and(|holder| *holder != row.job.id);
-        let older_other = self
-            .oldest
-            .get(&lane)
-            .is_some_and(|oldest| oldest.arrival < row.arrival);
-        started_other || older_other
+        match (self.started.get(&lane), self.oldest.get(&lane)) {
+            (Some(started), _) => *started == row.job.id,
+            (None, Some((_, oldest))) => *oldest == row.job.id,
+            (None, None) => true,
+        }
     }
 }
 

@@ -34,6 +34,16 @@ pub trait Store: Send + Sync + 'static {
     async fn enqueue(&self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>, StoreError>;
 
     /// Applies settlements, then claims, in one transaction. Either part may be empty.
+    ///
+    /// A settlement applies when the job runs under the fence's epoch (and its lease ended before
+    /// `lapsed_before`, where that is set).
+    ///
+    /// A job may be claimed when it is pending or retrying, due at `now` or earlier, its deadline is after `now`,
+    /// the claim serves its kind and its queue, its queue is not paused, and it is its turn: under one (tenant,
+    /// order key) that is the job that is running or retrying, and only where there is none, the pending job that
+    /// was enqueued first (in the order of arrival, not of ids). Jobs that may be claimed are ranked within their
+    /// queue by priority (high first), due time and arrival, and taken by rank, then by the queue's name, as far as
+    /// the limits allow; what the same call takes counts. A claimed job runs under the next epoch, one start more.
     async fn advance(
         &self,
         settlements: &[Settlement],

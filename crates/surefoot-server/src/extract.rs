@@ -1,0 +1,158 @@
+//! What a route takes from a request, with every refusal as a problem. Nothing is read without a limit.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query as AxumQuery, Request};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+use surefoot_core::id::{JobId, Queue};
+use surefoot_core::job::TraceContext;
+use surefoot_core::payload::PAYLOAD_BYTES_MAX;
+
+use crate::problem::{Problem, kind};
+
+/// The most bytes of a body: a payload at its largest and room for the other fields.
+pub(crate) const BODY_BYTES_MAX: usize = PAYLOAD_BYTES_MAX + 64 * 1024;
+/// How long a body may take to arrive.
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A JSON body. A field that the route does not know is refused, so that no typing error is lost.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        check_media_type(request.headers())?;
+        Ok(Self(parse(&read(request, state).await?)?))
+    }
+}
+
+/// A JSON body that may be left out.
+pub(crate) struct OptionalBody<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let headers = request.headers();
+        let length = headers.get(CONTENT_LENGTH);
+        if !headers.contains_key(TRANSFER_ENCODING) && length.is_none_or(|length| length == "0") {
+            return Ok(Self(T::default()));
+        }
+        Body::from_request(request, state)
+            .await
+            .map(|Body(body)| Self(body))
+    }
+}
+
+/// `application/json`, or another type whose suffix is `+json`, with any parameters.
+fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let refused = |detail: String| Problem::new(&kind::UNSUPPORTED_MEDIA_TYPE, detail);
+    let given = headers
+        .get(CONTENT_TYPE)
+        .ok_or_else(|| refused("the request names no Content-Type".to_owned()))?;
+    let essence = given
+        .to_str()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
+    let essence = essence.to_ascii_lowercase();
+    if essence == "application/json"
+        || (essence.starts_with("application/") && essence.ends_with("+json"))
+    {
+        return Ok(());
+    }
+    Err(refused(format!("the Content-Type is {given:?}")))
+}
+
+async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
+    match tokio::time::timeout(BODY_TIMEOUT, Bytes::from_request(request, state)).await {
+        Ok(bytes) => Ok(bytes?),
+        Err(_) => Err(Problem::new(
+            &kind::REQUEST_TIMEOUT,
+            "the body did not arrive within 20 seconds",
+        )),
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| Problem::body(&error))?;
+    deserializer
+        .end()
+        .map_err(|error| Problem::new(&kind::INVALID_JSON, error.to_string()))?;
+    Ok(value)
+}
+
+/// The job of `/{id}` or `/{job}` in the path. A text that is no id names no job.
+pub(crate) struct JobPath(pub(crate) JobId);
+
+impl<S: Send + Sync> FromRequestParts<S> for JobPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let no_job = |detail: String| Problem::new(&kind::NOT_FOUND, detail);
+        let Path(text) = path(parts, state).await?;
+        text.parse()
+            .map(Self)
+            .map_err(|error| no_job(format!("{text:?} is {error}")))
+    }
+}
+
+/// The queue of `/{queue}` in the path; a `/` in its name travels as `%2F`.
+pub(crate) struct QueuePath(pub(crate) Queue);
+
+impl<S: Send + Sync> FromRequestParts<S> for QueuePath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(text) = path(parts, state).await?;
+        Queue::new(text)
+            .map(Self)
+            .map_err(|error| Problem::new(&kind::NOT_FOUND, error.to_string()))
+    }
+}
+
+async fn path<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<Path<String>, Problem> {
+    let unreadable = |_| Problem::new(&kind::NOT_FOUND, "the path is not UTF-8");
+    Path::from_request_parts(parts, state)
+        .await
+        .map_err(unreadable)
+}
+
+/// The query.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let AxumQuery(query) = AxumQuery::from_request_parts(parts, state).await?;
+        Ok(Self(query))
+    }
+}
+
+/// The caller's trace context by the header `traceparent`; a broken one counts for nothing.
+pub(crate) struct Trace(pub(crate) Option<TraceContext>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Trace {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _state: &S,
+    ) -> Result<Self, std::convert::Infallible> {
+        let header = parts
+            .headers
+            .get("traceparent")
+            .and_then(|value| value.to_str().ok());
+        Ok(Self(header.and_then(TraceContext::parse)))
+    }
+}

@@ -1,0 +1,36 @@
+//! Shows and steers Surefoot over HTTP: a JSON API with problem documents, server-sent events, OpenAPI 3.1 and
+//! metrics, over a [`surefoot::Client`].
+//!
+//! It decides nothing and remembers nothing: what is durable is in the store. It never answers more than is known: a
+//! request whose outcome nobody knows is answered as such. It never leaves the machine without a token.
+//!
+//! - [`router`] makes the API, [`serve`] serves it, [`check_listen`] says on which addresses that may be.
+//! - [`Metrics`] is the observer that the engine reports to and `/metrics` shows.
+//!
+//! `/healthz`, `/readyz`, `/openapi.json` and the pages of problem types need no token; all else does where tokens are
+//! configured, `/metrics` included.
+
+mod auth;
+mod extract;
+mod language;
+mod listen;
+mod metrics;
+mod openapi;
+mod options;
+mod origin;
+mod problem;
+mod router;
+mod routes;
+mod serve;
+mod stall;
+mod state;
+mod status_text;
+mod token;
+mod wire;
+
+pub use listen::{ListenRefused, check_listen};
+pub use metrics::Metrics;
+pub use options::{Readiness, ServerOptions};
+pub use router::router;
+pub use serve::{CONNECTIONS_MAX, GRACE, HEAD_BYTES_MAX, HEAD_TIMEOUT, WRITE_TIMEOUT, serve};
+pub use token::{Token, TokenError};

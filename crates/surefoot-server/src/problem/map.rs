@@ -1,0 +1,206 @@
+//! What becomes which problem: every refusal, every fault, every answer of axum's own. Causes that a caller must not
+//! see go to the log here.
+
+use std::any::Any;
+use std::error::Error as StdError;
+
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use surefoot::Error;
+use surefoot_core::error::StoreError;
+use surefoot_core::id::{JobId, NameError};
+use surefoot_core::job::StateName;
+use surefoot_core::payload::PayloadError;
+
+use super::document::Problem;
+use super::kind;
+use crate::extract::BODY_BYTES_MAX;
+
+impl Problem {
+    /// A field of the body that is not valid.
+    pub(crate) fn field(field: &str, detail: impl Into<String>) -> Self {
+        Self::new(&kind::INVALID_FIELD, detail).with_field(field)
+    }
+
+    /// A name in a field of the body that does not fit its bounds.
+    pub(crate) fn name(field: &str, error: &NameError) -> Self {
+        Self::field(field, error.to_string())
+    }
+
+    /// A parameter of the query that is not valid.
+    pub(crate) fn parameter(parameter: &str, detail: impl Into<String>) -> Self {
+        Self::new(&kind::INVALID_QUERY, detail).with_field(parameter)
+    }
+
+    /// A JSON value in a field of the body that is no payload.
+    pub(crate) fn payload(field: &str, error: &PayloadError) -> Self {
+        match error {
+            PayloadError::TooLarge { .. } => {
+                Self::new(&kind::BODY_TOO_LARGE, error.to_string()).with_field(field)
+            }
+            PayloadError::NotJson(_)
+            | PayloadError::Unserializable(_)
+            | PayloadError::Undecodable { .. } => Self::field(field, error.to_string()),
+        }
+    }
+
+    /// There is no such job.
+    pub(crate) fn no_job(job: JobId) -> Self {
+        Self::new(&kind::NOT_FOUND, format!("there is no job {job}")).with_job(job)
+    }
+
+    /// The key belongs to another payload.
+    pub(crate) fn key_conflict(holder: JobId) -> Self {
+        let detail =
+            format!("the key belongs to job {holder}, which was handed in with another payload");
+        Self::new(&kind::KEY_CONFLICT, detail).with_job(holder)
+    }
+
+    /// The lease is not held any more.
+    pub(crate) fn stale_epoch(job: JobId, epoch: i64) -> Self {
+        let detail = format!("job {job} does not run under epoch {epoch} any more");
+        Self::new(&kind::STALE_EPOCH, detail).with_job(job)
+    }
+
+    /// The job's state does not allow it; `needs` says which one would.
+    pub(crate) fn wrong_state(job: JobId, state: StateName, needs: &str) -> Self {
+        let detail = format!("job {job} is {}; this needs {needs}", state.as_str());
+        Self::new(&kind::WRONG_STATE, detail)
+            .with_job(job)
+            .with_state(state)
+    }
+
+    /// A replay must say whether it is the same effect.
+    pub(crate) fn effect_choice(job: JobId) -> Self {
+        let detail = format!(
+            "nobody knows whether the effect of job {job} happened, and the request has no effect"
+        );
+        Self::new(&kind::EFFECT_CHOICE_REQUIRED, detail)
+            .with_job(job)
+            .with_field("effect")
+    }
+
+    /// The request took too long.
+    pub(crate) fn no_answer_in_time() -> Self {
+        Self::new(&kind::NO_ANSWER_IN_TIME, "the request was given up")
+    }
+
+    /// An answer that has no JSON form, which is a fault of ours.
+    pub(crate) fn unwritable(error: &serde_json::Error) -> Self {
+        tracing::error!(
+            error = error as &dyn StdError,
+            "an answer could not be written as JSON"
+        );
+        Self::new(&kind::INTERNAL, "the answer could not be written")
+    }
+
+    /// The body is JSON but not what the route takes, or no JSON at all.
+    pub(crate) fn body(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
+        let fault = error.inner();
+        match fault.classify() {
+            serde_json::error::Category::Data => {
+                let path = error.path().to_string();
+                let problem = Self::new(&kind::INVALID_FIELD, fault.to_string());
+                if path == "." {
+                    problem
+                } else {
+                    problem.with_field(path)
+                }
+            }
+            serde_json::error::Category::Syntax
+            | serde_json::error::Category::Eof
+            | serde_json::error::Category::Io => Self::new(&kind::INVALID_JSON, fault.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Unavailable(_) => {
+                tracing::warn!(
+                    error = &error as &dyn StdError,
+                    "a request failed: the store is unavailable"
+                );
+                Self::new(&kind::STORE_UNAVAILABLE, "the database did not answer")
+            }
+            StoreError::Schema { .. } | StoreError::Refused(_) => {
+                tracing::error!(
+                    error = &error as &dyn StdError,
+                    "a request failed: the store refused"
+                );
+                Self::new(&kind::STORE_REFUSED, "the database refused the statement")
+            }
+            StoreError::Broken(_) => {
+                tracing::error!(
+                    error = &error as &dyn StdError,
+                    "a request failed: broken invariant"
+                );
+                Self::new(
+                    &kind::INTERNAL,
+                    "the database holds what this server never writes",
+                )
+            }
+        }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Store(error) => error.into(),
+            Error::Conflict(holder) => Self::key_conflict(holder),
+            Error::Payload(error) => Self::payload("payload", &error),
+            Error::Priority(_) => Self::field("priority", error.to_string()),
+            Error::Name(_) | Error::TooMany { .. } => {
+                Self::new(&kind::INVALID_FIELD, error.to_string())
+            }
+            Error::Unfinished { job, .. } => {
+                Self::new(&kind::WRONG_STATE, error.to_string()).with_job(job)
+            }
+        }
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::new(&kind::INVALID_QUERY, rejection.body_text())
+    }
+}
+
+impl From<BytesRejection> for Problem {
+    fn from(rejection: BytesRejection) -> Self {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            let detail = format!("the body has more than {BODY_BYTES_MAX} bytes");
+            return Self::new(&kind::BODY_TOO_LARGE, detail);
+        }
+        Self::new(&kind::INVALID_JSON, "the body broke off")
+    }
+}
+
+/// The fallback of the router.
+pub(crate) async fn unknown_route(uri: Uri) -> Problem {
+    Problem::new(
+        &kind::UNKNOWN_ROUTE,
+        format!("there is no route {}", uri.path()),
+    )
+}
+
+/// The fallback of each route; the router adds the header `Allow`.
+pub(crate) async fn method_not_allowed(method: Method, uri: Uri) -> Problem {
+    Problem::new(
+        &kind::METHOD_NOT_ALLOWED,
+        format!("{} does not take {method}", uri.path()),
+    )
+}
+
+/// A panic in a route: logged with what it said, answered without.
+pub(crate) fn panicked(cause: Box<dyn Any + Send + 'static>) -> Response {
+    let text = cause
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| cause.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(panic = text.unwrap_or("(no text)"), "a request panicked");
+    Problem::new(&kind::INTERNAL, "the request could not be carried out").into_response()
+}

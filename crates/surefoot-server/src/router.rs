@@ -1,0 +1,99 @@
+//! Every route of the API, and the layers around them. What a request meets, from the outside in: the problem writer,
+//! the panic catcher, the metrics, the guard against web pages, the token check, the time-out, the route.
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::Response;
+use axum::{Extension, Router};
+use surefoot::Client;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::extract::BODY_BYTES_MAX;
+use crate::metrics::{self, Metrics};
+use crate::openapi::{self, Document};
+use crate::options::ServerOptions;
+use crate::problem::{self, Problem};
+use crate::routes::{dead, events, jobs, leases, probes, queues, steer};
+use crate::state::App;
+use crate::{auth, origin};
+
+/// The HTTP API over a client.
+///
+/// Without tokens in `options` it must be served on a loopback address only: see
+/// [`check_listen`](crate::check_listen).
+pub fn router(client: Client, metrics: Arc<Metrics>, options: ServerOptions) -> Router {
+    let app = App::new(client, metrics, options);
+    let (router, document) = routes(&app).split_for_parts();
+    router
+        .fallback(problem::unknown_route)
+        .method_not_allowed_fallback(problem::method_not_allowed)
+        .layer(Extension(Document(written(&openapi::finish(document)))))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(from_fn_with_state(app.clone(), metrics::count))
+        .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(from_fn(problem::render))
+        .with_state(app)
+}
+
+fn routes(app: &App) -> OpenApiRouter<App> {
+    let guard = from_fn_with_state(app.clone(), origin::guard);
+    let guarded = timed().layer(from_fn_with_state(app.clone(), bounded));
+    let guarded = guarded.merge(OpenApiRouter::new().routes(routes!(events::events)));
+    let guarded = guarded.layer(from_fn_with_state(app.clone(), auth::authenticate));
+    let guarded = guarded.merge(OpenApiRouter::new().routes(routes!(openapi::openapi)));
+    let open = OpenApiRouter::new()
+        .routes(routes!(probes::healthz))
+        .routes(routes!(probes::readyz))
+        .routes(routes!(problem::page::explain));
+    OpenApiRouter::with_openapi(openapi::base())
+        .merge(guarded.layer(guard))
+        .merge(open)
+}
+
+/// The routes that answer within the request time-out and need a token where there is one.
+fn timed() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(jobs::enqueue, jobs::list))
+        .routes(routes!(jobs::show))
+        .routes(routes!(steer::cancel))
+        .routes(routes!(steer::replay))
+        .routes(routes!(steer::ignore))
+        .routes(routes!(steer::edit))
+        .routes(routes!(leases::claim))
+        .routes(routes!(leases::extend))
+        .routes(routes!(leases::succeed))
+        .routes(routes!(leases::fail))
+        .routes(routes!(leases::unknown))
+        .routes(routes!(dead::groups))
+        .routes(routes!(queues::list))
+        .routes(routes!(queues::pause))
+        .routes(routes!(queues::resume))
+        .routes(routes!(probes::scrape))
+}
+
+/// Gives a request up after its time. Whether it took effect is not known then, and the answer says so.
+async fn bounded(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let within = tokio::time::timeout(app.request_timeout(), next.run(request));
+    within.await.map_err(|_| Problem::no_answer_in_time())
+}
+
+fn written(document: &utoipa::openapi::OpenApi) -> Arc<str> {
+    match serde_json::to_string(document) {
+        Ok(text) => text.into(),
+        Err(error) => {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the OpenAPI document could not be written"
+            );
+            "{}".into()
+        }
+    }
+}

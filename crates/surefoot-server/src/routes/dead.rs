@@ -1,0 +1,20 @@
+//! Dead letters in groups of the same fault.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use crate::problem::Problem;
+use crate::state::App;
+use crate::wire::{DeadGroups, Json, dead_groups};
+
+/// Dead letters by kind, reason and error fingerprint, the largest group first.
+#[utoipa::path(
+    get,
+    path = "/v1/dead",
+    tag = "jobs",
+    responses((status = 200, description = "The groups", body = DeadGroups))
+)]
+pub(crate) async fn groups(State(app): State<App>) -> Result<Json<DeadGroups>, Problem> {
+    let groups = app.client().dead_groups().await?;
+    Ok(Json(StatusCode::OK, dead_groups(&groups)))
+}

@@ -1,0 +1,81 @@
+//! What every route shares.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use surefoot::Client;
+use tokio::sync::Semaphore;
+
+use crate::language::Language;
+use crate::metrics::{DepthCache, Metrics};
+use crate::options::{Readiness, ServerOptions};
+use crate::token::Token;
+use crate::wire::View;
+
+/// What every route shares; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct App(Arc<Shared>);
+
+struct Shared {
+    client: Client,
+    metrics: Arc<Metrics>,
+    depth: DepthCache,
+    streams: Arc<Semaphore>,
+    options: ServerOptions,
+}
+
+impl App {
+    pub(crate) fn new(client: Client, metrics: Arc<Metrics>, options: ServerOptions) -> Self {
+        let streams = Arc::new(Semaphore::new(
+            options.streams_max.min(Semaphore::MAX_PERMITS),
+        ));
+        Self(Arc::new(Shared {
+            client,
+            metrics,
+            depth: DepthCache::default(),
+            streams,
+            options,
+        }))
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub(crate) fn depth(&self) -> &DepthCache {
+        &self.0.depth
+    }
+
+    pub(crate) fn tokens(&self) -> &[Token] {
+        &self.0.options.tokens
+    }
+
+    pub(crate) fn hosts(&self) -> &[String] {
+        &self.0.options.hosts
+    }
+
+    pub(crate) fn request_timeout(&self) -> Duration {
+        self.0.options.request_timeout
+    }
+
+    pub(crate) fn readiness(&self) -> &dyn Readiness {
+        &*self.0.options.readiness
+    }
+
+    /// The slots for event streams.
+    pub(crate) fn streams(&self) -> &Arc<Semaphore> {
+        &self.0.streams
+    }
+
+    /// How jobs are shown to a reader of this language at this time.
+    pub(crate) fn view(&self, language: Language) -> View {
+        View {
+            language,
+            now: self.0.client.now(),
+        }
+    }
+}

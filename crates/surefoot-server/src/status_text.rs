@@ -1,0 +1,441 @@
+//! What a job's state means, in a sentence for people who wait for it. It never says more than is known: a call
+//! that may have taken effect is not called a failure, and no technical word is used.
+
+use surefoot_core::job::{AttemptOutcome, DeadReason, JobState};
+use surefoot_core::time::Timestamp;
+
+use crate::language::Language;
+use crate::language::Language::{English, Vietnamese};
+use crate::wire::civil;
+
+/// What the sentence is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StatusFacts<'a> {
+    /// The job's state.
+    pub(crate) state: &'a JobState,
+    /// How often it was started.
+    pub(crate) starts: u32,
+    /// How its last attempt ended that was not given back unused; `None` when that is not known.
+    pub(crate) last_outcome: Option<AttemptOutcome>,
+    /// The time at which the sentence is read.
+    pub(crate) now: Timestamp,
+}
+
+/// The sentence.
+pub(crate) fn status_text(facts: StatusFacts<'_>, language: Language) -> String {
+    match facts.state {
+        JobState::Pending { due_at } => pending(*due_at, facts.now, language),
+        JobState::Running(run) => running(run.cancel_requested, facts.starts, language),
+        JobState::Retrying { due_at, .. } => retrying(facts, *due_at, language),
+        JobState::Succeeded { .. } => pick(language, "Done.", "Đã xong."),
+        JobState::Dead(death) => dead(facts, death.reason, language),
+        JobState::Cancelled { .. } if facts.may_have_happened() => pick(
+            language,
+            "It was cancelled; we do not know whether the last try took effect.",
+            "Đã hủy; chưa biết lần thử cuối có hiệu lực hay không.",
+        ),
+        JobState::Cancelled { .. } => pick(language, "It was cancelled.", "Đã hủy."),
+        JobState::Ignored { .. } if facts.may_have_happened() => pick(
+            language,
+            "It was set aside; we do not know whether it happened.",
+            "Đã gác lại; không biết việc này đã xảy ra hay chưa.",
+        ),
+        JobState::Ignored { .. } => pick(
+            language,
+            "It was set aside and will not be done.",
+            "Đã gác lại và sẽ không thực hiện.",
+        ),
+    }
+}
+
+impl StatusFacts<'_> {
+    fn may_have_happened(&self) -> bool {
+        match self.last_outcome {
+            Some(AttemptOutcome::Unknown | AttemptOutcome::TimedOut | AttemptOutcome::Lost) => true,
+            None
+            | Some(
+                AttemptOutcome::Succeeded
+                | AttemptOutcome::Transient
+                | AttemptOutcome::Permanent
+                | AttemptOutcome::Cancelled
+                | AttemptOutcome::Released,
+            ) => false,
+        }
+    }
+}
+
+fn pick(language: Language, english: &str, vietnamese: &str) -> String {
+    match language {
+        English => english,
+        Vietnamese => vietnamese,
+    }
+    .to_owned()
+}
+
+fn pending(due_at: Timestamp, now: Timestamp, language: Language) -> String {
+    if due_at <= now {
+        return pick(language, "Waiting for its turn.", "Đang chờ đến lượt.");
+    }
+    let time = clock(due_at, now);
+    match language {
+        English => format!("Planned for {time}."),
+        Vietnamese => format!("Dự kiến bắt đầu lúc {time}."),
+    }
+}
+
+fn running(cancel_requested: bool, starts: u32, language: Language) -> String {
+    if cancel_requested {
+        return pick(
+            language,
+            "Being stopped, as was asked.",
+            "Đang dừng lại theo yêu cầu.",
+        );
+    }
+    match (language, starts) {
+        (English, 0 | 1) => "In progress.".to_owned(),
+        (Vietnamese, 0 | 1) => "Đang được thực hiện.".to_owned(),
+        (English, _) => format!("In progress; this is try {starts}."),
+        (Vietnamese, _) => format!("Đang được thực hiện; đây là lần thử thứ {starts}."),
+    }
+}
+
+fn retrying(facts: StatusFacts<'_>, due_at: Timestamp, language: Language) -> String {
+    let fault = if facts.may_have_happened() {
+        pick(
+            language,
+            "We do not know yet whether it happened",
+            "Chưa biết việc này đã xảy ra hay chưa",
+        )
+    } else {
+        pick(language, "A temporary fault", "Gặp lỗi tạm thời")
+    };
+    let time = clock(due_at, facts.now);
+    match (language, due_at <= facts.now) {
+        (English, true) => format!("{fault}; trying again soon."),
+        (English, false) => format!("{fault}; trying again at {time}."),
+        (Vietnamese, true) => format!("{fault}; sắp thử lại."),
+        (Vietnamese, false) => format!("{fault}; sẽ thử lại lúc {time}."),
+    }
+}
+
+fn dead(facts: StatusFacts<'_>, reason: DeadReason, language: Language) -> String {
+    match reason {
+        DeadReason::Permanent | DeadReason::Exhausted | DeadReason::Deadline
+            if facts.may_have_happened() =>
+        {
+            dead_unknown(language)
+        }
+        DeadReason::OutcomeUnknown => dead_unknown(language),
+        DeadReason::CrashLoop => pick(
+            language,
+            "It was interrupted again and again, and we do not know whether it happened; a person is looking into it.",
+            "Việc này bị gián đoạn nhiều lần và chưa biết đã xảy ra hay chưa; có người đang xem xét.",
+        ),
+        DeadReason::Deadline => pick(
+            language,
+            "It was not done in time; we are looking into it.",
+            "Không kịp hoàn thành trong thời hạn; chúng tôi đang xem xét.",
+        ),
+        DeadReason::Permanent | DeadReason::Exhausted => pick(
+            language,
+            "It could not be done; we are looking into it.",
+            "Không thể thực hiện được; chúng tôi đang xem xét.",
+        ),
+    }
+}
+
+fn dead_unknown(language: Language) -> String {
+    pick(
+        language,
+        "We do not know yet whether it happened; a person is looking into it.",
+        "Chưa biết việc này đã xảy ra hay chưa; có người đang xem xét.",
+    )
+}
+
+/// `10:32 UTC` on the day of `now`, with the date on any other day.
+fn clock(at: Timestamp, now: Timestamp) -> String {
+    const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
+    let same_day = at.as_micros() / DAY_MICROS == now.as_micros() / DAY_MICROS;
+    let form = if same_day {
+        "%H:%M UTC"
+    } else {
+        "%Y-%m-%d %H:%M UTC"
+    };
+    civil(at).strftime(form).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use surefoot_core::id::{Epoch, Worker};
+    use surefoot_core::job::{Death, Run};
+    use surefoot_core::payload::Payload;
+    use surefoot_core::policy::Recovery;
+    use surefoot_core::text::{ErrorFingerprint, ErrorText};
+
+    use super::*;
+
+    /// 2026-11-30T10:30:00Z.
+    const NOW: Timestamp = Timestamp::from_micros(1_796_034_600_000_000);
+    const MINUTE: i64 = 60_000_000;
+
+    fn later(minutes: i64) -> Timestamp {
+        Timestamp::from_micros(NOW.as_micros() + minutes * MINUTE)
+    }
+
+    fn pending(due_at: Timestamp) -> JobState {
+        JobState::Pending { due_at }
+    }
+
+    fn running(cancel_requested: bool) -> JobState {
+        JobState::Running(Run {
+            epoch: Epoch(1),
+            worker: Worker::new("w").unwrap(),
+            started_at: NOW,
+            lease_until: later(1),
+            recovery: Some(Recovery::SameKey),
+            cancel_requested,
+        })
+    }
+
+    fn retrying(due_at: Timestamp) -> JobState {
+        JobState::Retrying {
+            due_at,
+            error: ErrorText::from("502"),
+        }
+    }
+
+    fn dead(reason: DeadReason) -> JobState {
+        let fingerprint = ErrorFingerprint::from_bits(1);
+        JobState::Dead(Death {
+            at: NOW,
+            reason,
+            error: ErrorText::from("no"),
+            fingerprint,
+        })
+    }
+
+    fn ended(make: impl Fn(Timestamp, ErrorText) -> JobState) -> JobState {
+        make(NOW, ErrorText::from("asked"))
+    }
+
+    #[test]
+    fn each_state_has_its_sentence_in_both_languages() {
+        use AttemptOutcome::{Lost, Permanent, Released, TimedOut, Transient, Unknown};
+        let cancelled = ended(|at, reason| JobState::Cancelled { at, reason });
+        let ignored = ended(|at, reason| JobState::Ignored { at, reason });
+        let succeeded = JobState::Succeeded {
+            at: NOW,
+            result: Payload::null(),
+        };
+        let table: [(JobState, u32, Option<AttemptOutcome>, &str, &str); 29] = [
+            (
+                pending(NOW),
+                0,
+                None,
+                "Waiting for its turn.",
+                "Đang chờ đến lượt.",
+            ),
+            (
+                pending(later(2)),
+                0,
+                None,
+                "Planned for 10:32 UTC.",
+                "Dự kiến bắt đầu lúc 10:32 UTC.",
+            ),
+            (
+                pending(later(24 * 60)),
+                0,
+                None,
+                "Planned for 2026-12-01 10:30 UTC.",
+                "Dự kiến bắt đầu lúc 2026-12-01 10:30 UTC.",
+            ),
+            (
+                running(false),
+                1,
+                None,
+                "In progress.",
+                "Đang được thực hiện.",
+            ),
+            (
+                running(false),
+                3,
+                Some(Transient),
+                "In progress; this is try 3.",
+                "Đang được thực hiện; đây là lần thử thứ 3.",
+            ),
+            (
+                running(true),
+                1,
+                None,
+                "Being stopped, as was asked.",
+                "Đang dừng lại theo yêu cầu.",
+            ),
+            (
+                retrying(later(2)),
+                1,
+                Some(Transient),
+                "A temporary fault; trying again at 10:32 UTC.",
+                "Gặp lỗi tạm thời; sẽ thử lại lúc 10:32 UTC.",
+            ),
+            (
+                retrying(later(2)),
+                1,
+                None,
+                "A temporary fault; trying again at 10:32 UTC.",
+                "Gặp lỗi tạm thời; sẽ thử lại lúc 10:32 UTC.",
+            ),
+            (
+                retrying(later(2)),
+                1,
+                Some(Released),
+                "A temporary fault; trying again at 10:32 UTC.",
+                "Gặp lỗi tạm thời; sẽ thử lại lúc 10:32 UTC.",
+            ),
+            (
+                retrying(NOW),
+                1,
+                Some(Transient),
+                "A temporary fault; trying again soon.",
+                "Gặp lỗi tạm thời; sắp thử lại.",
+            ),
+            (
+                retrying(later(2)),
+                1,
+                Some(TimedOut),
+                "We do not know yet whether it happened; trying again at 10:32 UTC.",
+                "Chưa biết việc này đã xảy ra hay chưa; sẽ thử lại lúc 10:32 UTC.",
+            ),
+            (
+                retrying(NOW),
+                1,
+                Some(Unknown),
+                "We do not know yet whether it happened; trying again soon.",
+                "Chưa biết việc này đã xảy ra hay chưa; sắp thử lại.",
+            ),
+            (
+                retrying(NOW),
+                1,
+                Some(Lost),
+                "We do not know yet whether it happened; trying again soon.",
+                "Chưa biết việc này đã xảy ra hay chưa; sắp thử lại.",
+            ),
+            (
+                succeeded,
+                2,
+                Some(AttemptOutcome::Succeeded),
+                "Done.",
+                "Đã xong.",
+            ),
+            (
+                dead(DeadReason::Permanent),
+                1,
+                Some(Permanent),
+                "It could not be done; we are looking into it.",
+                "Không thể thực hiện được; chúng tôi đang xem xét.",
+            ),
+            (
+                dead(DeadReason::Exhausted),
+                5,
+                Some(Transient),
+                "It could not be done; we are looking into it.",
+                "Không thể thực hiện được; chúng tôi đang xem xét.",
+            ),
+            (
+                dead(DeadReason::Exhausted),
+                5,
+                Some(TimedOut),
+                "We do not know yet whether it happened; a person is looking into it.",
+                "Chưa biết việc này đã xảy ra hay chưa; có người đang xem xét.",
+            ),
+            (
+                dead(DeadReason::Deadline),
+                0,
+                None,
+                "It was not done in time; we are looking into it.",
+                "Không kịp hoàn thành trong thời hạn; chúng tôi đang xem xét.",
+            ),
+            (
+                dead(DeadReason::Deadline),
+                1,
+                Some(Lost),
+                "We do not know yet whether it happened; a person is looking into it.",
+                "Chưa biết việc này đã xảy ra hay chưa; có người đang xem xét.",
+            ),
+            (
+                dead(DeadReason::CrashLoop),
+                3,
+                Some(Lost),
+                "It was interrupted again and again, and we do not know whether it happened; a person is looking into \
+                 it.",
+                "Việc này bị gián đoạn nhiều lần và chưa biết đã xảy ra hay chưa; có người đang xem xét.",
+            ),
+            (
+                dead(DeadReason::OutcomeUnknown),
+                1,
+                Some(Unknown),
+                "We do not know yet whether it happened; a person is looking into it.",
+                "Chưa biết việc này đã xảy ra hay chưa; có người đang xem xét.",
+            ),
+            (
+                dead(DeadReason::OutcomeUnknown),
+                1,
+                None,
+                "We do not know yet whether it happened; a person is looking into it.",
+                "Chưa biết việc này đã xảy ra hay chưa; có người đang xem xét.",
+            ),
+            (cancelled.clone(), 0, None, "It was cancelled.", "Đã hủy."),
+            (
+                cancelled.clone(),
+                1,
+                Some(AttemptOutcome::Cancelled),
+                "It was cancelled.",
+                "Đã hủy.",
+            ),
+            (
+                cancelled,
+                1,
+                Some(Unknown),
+                "It was cancelled; we do not know whether the last try took effect.",
+                "Đã hủy; chưa biết lần thử cuối có hiệu lực hay không.",
+            ),
+            (
+                ignored.clone(),
+                5,
+                Some(Permanent),
+                "It was set aside and will not be done.",
+                "Đã gác lại và sẽ không thực hiện.",
+            ),
+            (
+                ignored,
+                1,
+                Some(TimedOut),
+                "It was set aside; we do not know whether it happened.",
+                "Đã gác lại; không biết việc này đã xảy ra hay chưa.",
+            ),
+            (
+                dead(DeadReason::Permanent),
+                2,
+                None,
+                "It could not be done; we are looking into it.",
+                "Không thể thực hiện được; chúng tôi đang xem xét.",
+            ),
+            (
+                pending(NOW),
+                4,
+                Some(Lost),
+                "Waiting for its turn.",
+                "Đang chờ đến lượt.",
+            ),
+        ];
+        for (state, starts, last_outcome, english, vietnamese) in &table {
+            let facts = StatusFacts {
+                state,
+                starts: *starts,
+                last_outcome: *last_outcome,
+                now: NOW,
+            };
+            assert_eq!(status_text(facts, English), *english);
+            assert_eq!(status_text(facts, Vietnamese), *vietnamese);
+        }
+    }
+}

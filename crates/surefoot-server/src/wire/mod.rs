@@ -1,0 +1,29 @@
+//! The shapes that travel. Their names are a promise to every client; core's types know nothing of them, and a value
+//! that comes in is turned into a checked type of core here and nowhere else.
+
+mod by;
+mod dead;
+mod enqueue;
+mod job;
+mod json;
+mod lease;
+mod page;
+mod queue;
+mod record;
+mod steer;
+mod time;
+mod word;
+
+pub(crate) use by::{ByBody, MustReason};
+pub(crate) use dead::{DeadGroups, dead_groups};
+pub(crate) use enqueue::{EnqueueBody, EnqueueOutcome, Enqueued};
+pub(crate) use job::{JobDocument, View};
+pub(crate) use json::Json;
+pub(crate) use lease::{
+    ClaimBody, EpochBody, Extension, FailBody, Leases, ReportOutcome, Reported, SucceedBody,
+    UnknownBody, lease,
+};
+pub(crate) use page::{JobPage, PageQuery};
+pub(crate) use queue::{QueueList, Resumed, queue_list};
+pub(crate) use steer::{EditBody, ReplayBody, Steered};
+pub(crate) use time::civil;

@@ -1,0 +1,52 @@
+//! The words of core's enums on the wire: the same words as everywhere, and the schema lists them from core's own
+//! list, so that none can be forgotten.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+use surefoot_core::job::{AttemptOutcome, DeadReason, StateName};
+use surefoot_core::policy::Recovery;
+use surefoot_core::port::ActionVerb;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+macro_rules! words {
+    ($($(#[$doc:meta])* $word:ident($type:ty) as $name:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $word(pub(crate) $type);
+
+        impl Serialize for $word {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.0.as_str())
+            }
+        }
+
+        impl PartialSchema for $word {
+            fn schema() -> RefOr<Schema> {
+                let words = <$type>::ALL.map(<$type>::as_str);
+                ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).into()
+            }
+        }
+
+        impl ToSchema for $word {
+            fn name() -> Cow<'static, str> {
+                Cow::Borrowed($name)
+            }
+        }
+    )*};
+}
+
+words! {
+    /// A state.
+    StateWord(StateName) as "State";
+    /// How an attempt ended.
+    OutcomeWord(AttemptOutcome) as "AttemptOutcome";
+    /// Why a job is a dead letter.
+    ReasonWord(DeadReason) as "DeadReason";
+    /// What an unknown outcome allows.
+    RecoveryWord(Recovery) as "Recovery";
+    /// What a person did.
+    VerbWord(ActionVerb) as "ActionVerb";
+}

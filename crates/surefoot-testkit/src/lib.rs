@@ -3,12 +3,15 @@
 //! depend on this one.
 //!
 //! - [`MemoryStore`]: the store in its plainest form, for tests in virtual time and as the model of the others.
+//! - [`FaultyStore`]: any store, failing before or after it commits, or slow.
 //! - [`ManualClock`], [`TokioClock`]: clocks that a test moves, or that follow a paused runtime.
 //! - [`contract`]: what every store must do, as one suite; see [`store_contract!`].
 
 mod clock;
 pub mod contract;
+mod faulty;
 mod memory;
 
 pub use clock::{ManualClock, TokioClock};
+pub use faulty::{Fault, FaultCounts, FaultRates, FaultyStore, Verb};
 pub use memory::MemoryStore;

@@ -1,0 +1,66 @@
+//! The verbs by name, to script and count faults.
+
+/// A verb of the port, of its heart or of its announcements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(
+    missing_docs,
+    reason = "each is the verb of the port with the same name"
+)]
+pub enum Verb {
+    Enqueue,
+    Advance,
+    Extend,
+    Heart,
+    /// `Heart::beat`.
+    Beat,
+    Lapsed,
+    Expire,
+    Cancel,
+    Replay,
+    Ignore,
+    Edit,
+    Pause,
+    Resume,
+    Pauses,
+    Job,
+    Find,
+    Jobs,
+    DeadGroups,
+    Depth,
+    Maintain,
+    DatabaseNow,
+    Announce,
+    Announcements,
+    /// `Announcements::next`.
+    NextAnnouncement,
+}
+
+impl Verb {
+    /// Every verb.
+    pub const ALL: [Self; 24] = [
+        Self::Enqueue,
+        Self::Advance,
+        Self::Extend,
+        Self::Heart,
+        Self::Beat,
+        Self::Lapsed,
+        Self::Expire,
+        Self::Cancel,
+        Self::Replay,
+        Self::Ignore,
+        Self::Edit,
+        Self::Pause,
+        Self::Resume,
+        Self::Pauses,
+        Self::Job,
+        Self::Find,
+        Self::Jobs,
+        Self::DeadGroups,
+        Self::Depth,
+        Self::Maintain,
+        Self::DatabaseNow,
+        Self::Announce,
+        Self::Announcements,
+        Self::NextAnnouncement,
+    ];
+}

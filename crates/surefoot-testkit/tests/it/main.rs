@@ -1,0 +1,6 @@
+//! The integration tests of the testkit, in one binary.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod contract;
+mod faulty;

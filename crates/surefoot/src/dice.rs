@@ -10,10 +10,17 @@ use surefoot_core::time::Roll;
 pub(crate) struct Dice(Mutex<fastrand::Rng>);
 
 impl Dice {
-    pub(crate) fn new(seed: Option<u64>) -> Self {
-        Self(Mutex::new(
-            seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed),
-        ))
+    /// Dice that the operating system seeds.
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(fastrand::Rng::new()))
+    }
+
+    /// Dice that fall the same way each time for one seed and name. Names keep nodes of one seed apart: they must not
+    /// make the same job ids.
+    pub(crate) fn seeded(seed: u64, name: &str) -> Self {
+        let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let salt = name.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
+        Self(Mutex::new(fastrand::Rng::with_seed(seed ^ salt)))
     }
 
     fn with<T>(&self, draw: impl FnOnce(&mut fastrand::Rng) -> T) -> T {
@@ -73,8 +80,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nodes_of_one_seed_make_different_ids() {
+        let ids = |name| Dice::seeded(7, name).bytes();
+        assert_eq!(ids("a"), ids("a"));
+        assert_ne!(ids("a"), ids("b"));
+    }
+
+    #[test]
     fn pauses_grow_to_their_cap_and_start_over() {
-        let dice = Dice::new(Some(1));
+        let dice = Dice::seeded(1, "node");
         let mut pause = Pause::new();
         let delays: Vec<Duration> = (0..12).map(|_| pause.after_failure(&dice)).collect();
         assert!(delays[0] >= Pause::FIRST / 2 && delays[0] <= Pause::FIRST);

@@ -91,11 +91,13 @@ mod tests {
         let local = Arc::new(Local::default());
         let job = JobId::new(Timestamp::MIN, [1; 10]);
         let (one, two) = (local.watch(job), local.watch(job));
-        let woken = one.notify.notified();
-        tokio::pin!(woken);
-        woken.as_mut().enable();
-        local.changed(job);
-        woken.await;
+        {
+            let woken = one.notify.notified();
+            tokio::pin!(woken);
+            woken.as_mut().enable();
+            local.changed(job);
+            woken.await;
+        }
         drop(one);
         assert_eq!(local.watched.with(|all| all.len()), 1);
         drop(two);

@@ -52,14 +52,7 @@ impl Client {
         policies: Arc<Policies>,
         observer: Arc<dyn Observer>,
     ) -> Self {
-        Self::assembled(
-            store,
-            clock,
-            policies,
-            observer,
-            STORE_TIMEOUT,
-            Dice::new(None),
-        )
+        Self::assembled(store, clock, policies, observer, STORE_TIMEOUT, Dice::new())
     }
 
     /// A client whose clock is set by the store's.

@@ -121,12 +121,13 @@ impl EngineBuilder {
         let options = self.options;
         let limit = options.store_timeout;
         let clock = Arc::new(within(limit, NodeClock::measured(&*self.store)).await?);
-        let dice = Dice::new(options.seed);
         let worker = match options.worker.clone() {
             Some(worker) => worker,
-            None => {
-                worker_name(&dice).map_err(|error| StartError::Unsound(vec![error.to_string()]))?
-            }
+            None => worker_name().map_err(|error| StartError::Unsound(vec![error.to_string()]))?,
+        };
+        let dice = match options.seed {
+            Some(seed) => Dice::seeded(seed, worker.as_str()),
+            None => Dice::new(),
         };
         let policies = Arc::new(self.policies);
         let client = Client::assembled(
@@ -169,8 +170,8 @@ impl EngineBuilder {
     }
 }
 
-fn worker_name(dice: &Dice) -> Result<Worker, NameError> {
-    let digits: String = dice
+fn worker_name() -> Result<Worker, NameError> {
+    let digits: String = Dice::new()
         .bytes()
         .iter()
         .map(|byte| format!("{byte:02x}"))

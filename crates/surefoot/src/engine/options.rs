@@ -36,7 +36,8 @@ pub struct EngineOptions {
     pub keep: Duration,
     /// Where the heartbeat runs. Default: on a thread of its own.
     pub heartbeat: Heartbeat,
-    /// Seeds every random choice, so that a run in virtual time can be replayed. Default: the operating system's.
+    /// Seeds every random choice together with the name of the worker, which must be given then, so that a run in
+    /// virtual time can be replayed. Default: the operating system's.
     pub seed: Option<u64>,
 }
 
@@ -100,6 +101,12 @@ impl EngineOptions {
                 "queues names no queue, so nothing would run; name one or serve all".to_owned(),
             );
         }
+        if self.seed.is_some() && self.worker.is_none() {
+            faults.push(
+                "a seed needs the name of the worker, or nodes would make the same job ids"
+                    .to_owned(),
+            );
+        }
         for (queue, _) in self.queue_limits.iter().filter(|(_, limit)| **limit == 0) {
             faults.push(format!(
                 "the limit of queue {queue} is 0, which would stop it; pause it instead"
@@ -125,8 +132,9 @@ mod tests {
             poll: Duration::ZERO,
             queues: Queues::Only(Vec::new()),
             queue_limits: BTreeMap::from([(Queue::standard(), 0)]),
+            seed: Some(1),
             ..EngineOptions::default()
         };
-        assert_eq!(options.validate().len(), 4, "{:?}", options.validate());
+        assert_eq!(options.validate().len(), 5, "{:?}", options.validate());
     }
 }

@@ -1,0 +1,87 @@
+//! The context of the task. It is narrowed on the way in and never widened, and each call has its own: what one
+//! call sets is gone when it is not being polled.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+
+use crate::clock::Moment;
+
+thread_local! {
+    static CURRENT: Cell<Ambient> = const { Cell::new(Ambient { deadline: None, outer: None }) };
+}
+
+/// A layer above this one that repeats the whole of what runs here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outer {
+    /// Which of its attempts this is, from 1.
+    pub attempt: u32,
+}
+
+/// What a call inherits from the task it runs in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ambient {
+    /// When all must be over, by [`TokioClock`](crate::clock::TokioClock).
+    pub deadline: Option<Moment>,
+    /// Who repeats: while somebody does, no retry starts below.
+    pub outer: Option<Outer>,
+}
+
+impl Ambient {
+    /// That of the running task.
+    #[must_use]
+    pub fn current() -> Self {
+        CURRENT.get()
+    }
+
+    /// The same with a deadline that is no later than `deadline`.
+    #[must_use]
+    pub fn narrowed(self, deadline: Moment) -> Self {
+        Self {
+            deadline: Some(self.deadline.map_or(deadline, |own| own.min(deadline))),
+            ..self
+        }
+    }
+
+    /// Runs `f` inside this context.
+    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Restore(Ambient);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0);
+            }
+        }
+        let _restore = Restore(CURRENT.replace(*self));
+        f()
+    }
+
+    /// Runs `future` inside this context, wherever it is polled. What it spawns does not inherit it.
+    pub const fn scope<F: Future>(self, future: F) -> InAmbient<F> {
+        InAmbient {
+            future,
+            ambient: self,
+        }
+    }
+}
+
+pin_project! {
+    /// A future inside an [`Ambient`].
+    #[derive(Debug)]
+    pub struct InAmbient<F> {
+        #[pin]
+        future: F,
+        ambient: Ambient,
+    }
+}
+
+impl<F: Future> Future for InAmbient<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        this.ambient.enter(|| this.future.poll(cx))
+    }
+}

@@ -5,13 +5,16 @@
 //! - [`MemoryStore`]: the store in its plainest form, for tests in virtual time and as the model of the others.
 //! - [`FaultyStore`]: any store, failing before or after it commits, or slow.
 //! - [`ManualClock`], [`TokioClock`]: clocks that a test moves, or that follow a paused runtime.
+//! - [`ScriptedProvider`]: a real HTTP service that misbehaves as told, and counts the effects that it applied.
 //! - [`contract`]: what every store must do, as one suite; see [`store_contract!`].
 
 mod clock;
 pub mod contract;
 mod faulty;
 mod memory;
+mod provider;
 
 pub use clock::{ManualClock, TokioClock};
 pub use faulty::{Fault, FaultCounts, FaultRates, FaultyStore, Verb};
 pub use memory::MemoryStore;
+pub use provider::{Act, Answer, Received, Report, ScriptedProvider, Seen};

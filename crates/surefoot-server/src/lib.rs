@@ -5,12 +5,14 @@
 //! request whose outcome nobody knows is answered as such. It never leaves the machine without a token.
 //!
 //! - [`router`] makes the API, [`serve`] serves it, [`check_listen`] says on which addresses that may be.
+//! - [`documents`] are the API's answers for other surfaces.
 //! - [`Metrics`] is the observer that the engine reports to and `/metrics` shows.
 //!
 //! `/healthz`, `/readyz`, `/openapi.json` and the pages of problem types need no token; all else does where tokens are
 //! configured, `/metrics` included.
 
 mod auth;
+pub mod documents;
 mod extract;
 mod language;
 mod listen;

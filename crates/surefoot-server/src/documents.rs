@@ -1,0 +1,38 @@
+//! The documents of the API for other surfaces, so that a command line prints what the API answers, field by field.
+//! They are the API's own shapes in English; nothing is added and nothing is left out.
+
+use serde::Serialize;
+use surefoot_core::job::Job;
+use surefoot_core::port::{DeadGroup, Depth, JobRecord, Pause};
+use surefoot_core::time::Timestamp;
+
+use crate::language::Language;
+use crate::wire::{self, JobDocument, JobPage, View};
+
+/// One job with its records, as `GET /v1/jobs/{id}` answers at `now`.
+#[must_use]
+pub fn job(record: &JobRecord, now: Timestamp) -> impl Serialize {
+    JobDocument::new(record, english(now))
+}
+
+/// The first `limit` of `jobs`, as `GET /v1/jobs` answers at `now`; that there are more says that there is a next page.
+#[must_use]
+pub fn jobs(jobs: &[Job], limit: u32, now: Timestamp) -> impl Serialize {
+    JobPage::new(jobs, limit, english(now))
+}
+
+/// Dead letters in groups, as `GET /v1/dead` answers.
+#[must_use]
+pub fn dead_groups(groups: &[DeadGroup]) -> impl Serialize {
+    wire::dead_groups(groups)
+}
+
+/// The queues, as `GET /v1/queues` answers.
+#[must_use]
+pub fn queues(depth: &Depth, pauses: &[Pause]) -> impl Serialize {
+    wire::queue_list(depth, pauses)
+}
+
+const fn english(now: Timestamp) -> View {
+    View { language: Language::English, now }
+}

@@ -1,0 +1,58 @@
+//! What an error of SQLite means to a caller. It must never call an error transient that trying again cannot mend, nor
+//! hide one whose outcome nobody knows.
+
+use rusqlite::{Error, ErrorCode};
+use surefoot_core::error::StoreError;
+
+/// The [`StoreError`] of an error of SQLite, for callers who run statements of their own beside the store's.
+///
+/// Busy, locked, interrupted and failed input or output are [`StoreError::Unavailable`]; a violated constraint or a
+/// value of the wrong type is [`StoreError::Broken`]; all else (a full disk, a read-only file, a file that is no
+/// database) is [`StoreError::Refused`].
+#[must_use]
+pub fn store_error(error: Error) -> StoreError {
+    match &error {
+        Error::SqliteFailure(failure, _) => match failure.code {
+            ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::OperationInterrupted
+            | ErrorCode::OperationAborted
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::FileLockingProtocolFailed
+            | ErrorCode::OutOfMemory
+            | ErrorCode::SchemaChanged => StoreError::Unavailable(Box::new(error)),
+            ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch => {
+                StoreError::Broken(error.to_string())
+            }
+            _ => StoreError::Refused(Box::new(error)),
+        },
+        Error::FromSqlConversionFailure(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::InvalidColumnType(..)
+        | Error::Utf8Error(..) => StoreError::Broken(error.to_string()),
+        _ => StoreError::Refused(Box::new(error)),
+    }
+}
+
+/// The same error for another operation of the same commit: what failed for one failed for all.
+pub(super) fn echo(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Unavailable(cause) => StoreError::Unavailable(cause.to_string().into()),
+        StoreError::Schema {
+            found,
+            known,
+            remedy,
+        } => StoreError::Schema {
+            found: *found,
+            known: *known,
+            remedy,
+        },
+        StoreError::Broken(what) => StoreError::Broken(what.clone()),
+        StoreError::Refused(cause) => StoreError::Refused(cause.to_string().into()),
+    }
+}
+
+/// The store was closed, or its thread ended, before it answered.
+pub(super) fn closed() -> StoreError {
+    StoreError::Unavailable("the store was closed before it answered".into())
+}

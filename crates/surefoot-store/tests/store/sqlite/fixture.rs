@@ -1,0 +1,1 @@
+//! Jobs, claims and stores in their plainest form.

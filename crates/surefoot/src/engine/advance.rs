@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use super::adopt;
 use super::attempt::{Attempt, Ended};
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Batch};
 use super::drain::{DrainClock, Drained, Phase};
 use super::node::Node;
 use crate::dice::Pause;
@@ -34,10 +34,10 @@ pub(super) struct AdvanceLoop {
     pause: Pause,
     /// There may be something to claim.
     hungry: bool,
-    /// The last call was refused: the next one only settles, in case it was the claim that failed.
-    settle_only: bool,
     /// Claims were sent whose answer was lost.
     claims_lost: bool,
+    /// The last call was answered.
+    reachable: bool,
     /// When to look for work that nobody announced, or that becomes due.
     look_at: Instant,
 }
@@ -51,8 +51,8 @@ impl AdvanceLoop {
             backlog: Backlog::new(),
             pause: Pause::new(),
             hungry: true,
-            settle_only: false,
             claims_lost: false,
+            reachable: true,
             look_at: Instant::now(),
         }
     }
@@ -76,17 +76,24 @@ impl AdvanceLoop {
         }
     }
 
-    /// One call of the store, or a wait when there is no reason for one.
+    /// One call of the store, or a wait when there is no reason for one. After claims whose answers were lost, the first
+    /// call only settles: what they took comes before what the next claim would take.
     async fn step(&mut self, drain: &mut DrainClock) -> Result<(), StoreError> {
-        if self.claims_lost && self.free() > 0 && !drain.is_draining() {
-            self.adopt().await?;
+        if self.claims_lost && self.reachable && self.free() > 0 && !drain.is_draining() {
+            self.adopt().await;
         }
-        let claim = self.claim(drain);
-        if claim.is_none() && !self.backlog.is_ready() {
+        let probing = self.claims_lost && !self.reachable && !drain.is_draining();
+        let batch = self.backlog.batch(Instant::now(), self.hungry);
+        let claim = if probing {
+            None
+        } else {
+            self.claim(&batch, drain)
+        };
+        if claim.is_none() && batch.settlements.is_empty() && !probing {
             self.wait(drain).await;
             return Ok(());
         }
-        self.advance(claim).await
+        self.advance(batch, claim).await
     }
 
     /// Takes in what ended.
@@ -94,7 +101,6 @@ impl AdvanceLoop {
         while let Some(ended) = self.attempts.try_join_next() {
             self.take_in(ended);
         }
-        self.backlog.take_back(Instant::now());
     }
 
     fn take_in(&mut self, ended: Result<Ended, JoinError>) {
@@ -111,10 +117,9 @@ impl AdvanceLoop {
     }
 
     /// The claim to send, if there is reason for one: something may wait, or a settlement may let another job go on.
-    fn claim(&mut self, drain: &DrainClock) -> Option<Claim> {
-        let reason = self.hungry || self.backlog.is_ready();
-        let barred =
-            drain.is_draining() || std::mem::take(&mut self.settle_only) || self.terms.is_empty();
+    fn claim(&self, batch: &Batch, drain: &DrainClock) -> Option<Claim> {
+        let reason = self.hungry || !batch.settlements.is_empty();
+        let barred = drain.is_draining() || batch.alone || self.terms.is_empty();
         let max = self
             .free()
             .min(u32::try_from(BATCH_MAX).unwrap_or(u32::MAX));
@@ -127,36 +132,33 @@ impl AdvanceLoop {
         })
     }
 
-    async fn advance(&mut self, claim: Option<Claim>) -> Result<(), StoreError> {
-        let batch = self.backlog.batch();
+    async fn advance(&mut self, batch: Batch, claim: Option<Claim>) -> Result<(), StoreError> {
         let now = self.node.client.now();
-        let answer = self
-            .node
-            .client
-            .store()
-            .advance(&batch, claim.as_ref(), now)
-            .await;
-        let answer = answer.and_then(|advanced| complete(advanced, batch.len()));
+        let sent = &batch.settlements;
+        let store = self.node.client.store();
+        let answer = store.advance(sent, claim.as_ref(), now).await;
+        let answer = answer.and_then(|advanced| complete(advanced, sent.len()));
+        self.reachable = answer.is_ok();
+        self.hungry |= claim.is_some();
         match answer {
             Ok(advanced) => {
                 self.pause.reset();
                 self.node.claimed.is_now();
-                self.backlog.answered(&self.node, &advanced.settled);
+                self.backlog.answered(&self.node, &batch, &advanced.settled);
                 if let Some(claim) = claim {
                     self.claimed(&claim, advanced);
                 }
                 Ok(())
             }
-            Err(error) => {
-                self.backlog.failed(&self.node, batch.len(), &error);
-                self.settle_only = !error.is_transient() && claim.is_some() && !batch.is_empty();
-                if claim.is_some() && error.is_transient() {
+            Err(error) if error.is_transient() => {
+                if claim.is_some() {
                     self.node.lost_claims.insert(now);
                     self.claims_lost = true;
-                    self.hungry = true;
                 }
                 Err(error)
             }
+            Err(error) if self.backlog.refused(&self.node, &batch, &error) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 
@@ -196,19 +198,16 @@ impl AdvanceLoop {
             .spawn(attempt.run(Arc::clone(&self.node)).instrument(span));
     }
 
-    /// Starts what was claimed under a lost answer. Where the store cannot tell, it is left to the sweep.
-    async fn adopt(&mut self) -> Result<(), StoreError> {
+    /// Starts what was claimed under a lost answer. What cannot be found now is left to the sweep.
+    async fn adopt(&mut self) {
         match adopt::lost(&self.node, self.free()).await {
             Ok(found) => {
                 self.claims_lost = found.more;
                 found.jobs.into_iter().for_each(|job| self.start(job));
-                Ok(())
             }
-            Err(error) if error.is_transient() => Err(error),
             Err(error) => {
-                tracing::error!(%error, "could not look for claims whose answers were lost");
+                tracing::warn!(%error, "could not look for claims whose answers were lost");
                 self.claims_lost = false;
-                Ok(())
             }
         }
     }

@@ -17,15 +17,17 @@ use crate::observe::Event;
 use crate::running::Running;
 use crate::settled::tell_settled;
 
-/// How often the store may refuse a settlement, while it takes others, before it is given up.
+/// How often the store may refuse a settlement by itself, while it takes others, before it is given up.
 const REFUSALS_MAX: u32 = 10;
-/// How long a refused settlement is set aside, so that others and claims go on.
+/// How long a refused settlement is set aside.
 const SET_ASIDE: Duration = Duration::from_secs(1);
 
 /// See the module. It holds at most one settlement for each slot of the engine and each job claimed meanwhile.
 pub(super) struct Backlog {
     waiting: VecDeque<Waiting>,
-    aside: VecDeque<(Instant, Waiting)>,
+    /// Those that were refused: each is tried by itself, at its time, in turn with the others.
+    suspects: VecDeque<Suspect>,
+    suspects_turn: bool,
     batch_max: usize,
     /// How many calls the store has answered; it tells a settlement that is at fault from a store that is.
     answers: u64,
@@ -35,15 +37,28 @@ struct Waiting {
     job: LeasedJob,
     running: Arc<Running>,
     settlement: Settlement,
+}
+
+struct Suspect {
+    waiting: Waiting,
+    retry_at: Instant,
     refusals: u32,
     refused_at: u64,
+}
+
+/// The settlements of one call.
+pub(super) struct Batch {
+    pub(super) settlements: Vec<Settlement>,
+    /// It is a suspect, to be sent without anything else.
+    pub(super) alone: bool,
 }
 
 impl Backlog {
     pub(super) fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
-            aside: VecDeque::new(),
+            suspects: VecDeque::new(),
+            suspects_turn: false,
             batch_max: BATCH_MAX,
             answers: 0,
         }
@@ -51,12 +66,7 @@ impl Backlog {
 
     /// How many are not written yet.
     pub(super) fn len(&self) -> usize {
-        self.waiting.len() + self.aside.len()
-    }
-
-    /// Whether there is one to send now.
-    pub(super) fn is_ready(&self) -> bool {
-        !self.waiting.is_empty()
+        self.waiting.len() + self.suspects.len()
     }
 
     /// Takes in an attempt that ended.
@@ -71,70 +81,94 @@ impl Backlog {
                 job,
                 running,
                 settlement,
-                refusals: 0,
-                refused_at: 0,
             }),
             None => forget(node, &running),
         }
     }
 
-    /// Takes back what was set aside long enough.
-    pub(super) fn take_back(&mut self, now: Instant) {
-        while self.aside.front().is_some_and(|(until, _)| *until <= now) {
-            self.waiting
-                .extend(self.aside.pop_front().map(|(_, waiting)| waiting));
+    /// What to send next. A suspect lets others pass after each try: settlements, or a claim where one is `wanted`.
+    pub(super) fn batch(&mut self, now: Instant, claim_wanted: bool) -> Batch {
+        let due = self
+            .suspects
+            .front()
+            .filter(|suspect| suspect.retry_at <= now);
+        let others = claim_wanted || !self.waiting.is_empty();
+        self.suspects_turn = due.is_some() && !(self.suspects_turn && others);
+        let settlements = match due {
+            Some(suspect) if self.suspects_turn => vec![suspect.waiting.settlement.clone()],
+            Some(_) | None => {
+                let batch = self.waiting.iter().take(self.batch_max);
+                batch.map(|waiting| waiting.settlement.clone()).collect()
+            }
+        };
+        Batch {
+            settlements,
+            alone: self.suspects_turn,
         }
     }
 
-    /// The settlements to send next.
-    pub(super) fn batch(&self) -> Vec<Settlement> {
-        let batch = self.waiting.iter().take(self.batch_max);
-        batch.map(|waiting| waiting.settlement.clone()).collect()
-    }
-
-    /// The store answered the batch, which may have been empty.
-    pub(super) fn answered(&mut self, node: &Node, answers: &[Settled]) {
+    /// The store answered a batch, which may have been empty.
+    pub(super) fn answered(&mut self, node: &Node, batch: &Batch, answers: &[Settled]) {
         self.answers += 1;
+        self.batch_max = (self.batch_max * 2).min(BATCH_MAX);
         for settled in answers {
-            let Some(waiting) = self.waiting.pop_front() else {
-                return;
+            let waiting = if batch.alone {
+                self.suspects.pop_front().map(|suspect| suspect.waiting)
+            } else {
+                self.waiting.pop_front()
             };
+            let Some(waiting) = waiting else { return };
             tell_settled(&node.client, &waiting.job, &waiting.settlement, *settled);
             if let Next::Pending { .. } = waiting.settlement.next {
                 node.client.announce(&waiting.job.queue);
             }
             forget(node, &waiting.running);
         }
-        self.batch_max = (self.batch_max * 2).min(BATCH_MAX);
     }
 
-    /// The store did not take a batch of `sent` settlements. Where it may be the fault of one of them, batches shrink
-    /// until that one stands alone; it is set aside, and given up when the store goes on to take others but not it.
-    pub(super) fn failed(&mut self, node: &Node, sent: usize, error: &StoreError) {
-        if error.is_transient() || sent == 0 {
-            return;
+    /// The store refused a batch. Where it may be the fault of one of them, batches shrink until that one stands alone.
+    /// Answers whether a smaller batch can be sent at once.
+    pub(super) fn refused(&mut self, node: &Node, batch: &Batch, error: &StoreError) -> bool {
+        let sent = batch.settlements.len();
+        if batch.alone {
+            self.suspect_refused(node, error);
+        } else if sent == 1 {
+            let suspect = self.waiting.pop_front().map(|waiting| Suspect {
+                waiting,
+                retry_at: Instant::now(),
+                refusals: 0,
+                refused_at: self.answers,
+            });
+            self.suspects.extend(suspect);
+        } else {
+            self.batch_max = (sent / 2).max(1);
         }
-        self.batch_max = (sent / 2).max(1);
-        if sent > 1 {
-            return;
-        }
-        let Some(mut waiting) = self.waiting.pop_front() else {
+        sent > 1
+    }
+
+    /// Sets a suspect aside for a while, or gives it up when the store goes on to take others but not it.
+    fn suspect_refused(&mut self, node: &Node, error: &StoreError) {
+        let Some(mut suspect) = self.suspects.pop_front() else {
             return;
         };
-        if self.answers > waiting.refused_at {
-            waiting.refusals += 1;
-            waiting.refused_at = self.answers;
+        if self.answers > suspect.refused_at {
+            suspect.refusals += 1;
+            suspect.refused_at = self.answers;
         }
-        if waiting.refusals < REFUSALS_MAX {
-            self.aside.push_back((Instant::now() + SET_ASIDE, waiting));
+        if suspect.refusals < REFUSALS_MAX {
+            suspect.retry_at = Instant::now() + SET_ASIDE;
+            self.suspects.push_back(suspect);
             return;
         }
-        let (job, epoch) = (waiting.job.id, waiting.settlement.fence.epoch);
+        let (job, epoch) = (
+            suspect.waiting.job.id,
+            suspect.waiting.settlement.fence.epoch,
+        );
         tracing::error!(%job, %epoch, %error, "a settlement is given up, its attempt will be found lost");
         node.client
             .observer()
             .on(&Event::SettlementDropped { job, epoch });
-        forget(node, &waiting.running);
+        forget(node, &suspect.waiting.running);
     }
 }
 

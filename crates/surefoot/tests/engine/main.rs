@@ -1,10 +1,15 @@
 //! The engine from outside: in virtual time over the store in memory, but for the few tests that need real threads.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
 mod basics;
 mod crash;
 mod drain;
+mod faults;
 mod flow;
+mod idle;
 mod panics;
+mod picky;
 mod pull;
 mod real_time;
 mod retry;

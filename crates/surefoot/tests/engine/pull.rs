@@ -1,7 +1,5 @@
 //! Pull workers: claim, extend, report.
 
-use std::sync::Arc;
-
 use surefoot::core::id::{Epoch, JobId, Worker};
 use surefoot::core::job::{DeadReason, StateName};
 use surefoot::core::payload::Payload;
@@ -140,5 +138,4 @@ async fn a_pull_workers_lost_job_is_found_by_any_node() {
         client.report(job, epoch, late).await.unwrap(),
         Reported::Stale
     );
-    assert_eq!(Arc::strong_count(&world.store) > 1, true);
 }

@@ -15,18 +15,17 @@ const NEWER: &str = "another build of Surefoot has upgraded it; run that build o
 statements! {
     HAS_VERSIONS = "-- migrate: whether there is a schema
         select 1 from sqlite_schema where type = 'table' and name = 'surefoot_schema'";
+    CREATE_VERSIONS = "-- migrate: the table of applied migrations
+        create table if not exists surefoot_schema (
+            version integer primary key,
+            applied_at integer not null
+        ) strict";
+    VERSION = "-- migrate: the version of the schema
+        select coalesce(max(version), 0) from surefoot_schema";
+    APPLIED = "-- migrate: a migration was applied
+        insert into surefoot_schema (version, applied_at)
+        values (?1, cast(unixepoch('subsec') * 1000000 as integer))";
 }
-
-const CREATE_VERSIONS: &str = "-- migrate: the table of applied migrations
-    create table if not exists surefoot_schema (
-        version integer primary key,
-        applied_at integer not null
-    ) strict";
-const VERSION: &str = "-- migrate: the version of the schema
-    select coalesce(max(version), 0) from surefoot_schema";
-const APPLIED: &str = "-- migrate: a migration was applied
-    insert into surefoot_schema (version, applied_at)
-    values (?1, cast(unixepoch('subsec') * 1000000 as integer))";
 
 /// The newest version this build knows.
 fn known() -> i64 {

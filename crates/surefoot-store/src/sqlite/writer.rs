@@ -49,7 +49,7 @@ pub(super) fn run(connection: &Connection, inbox: &Arc<Inbox>) {
             tracing::warn!(operations = group.len(), %error, "a group of operations was not committed");
         }
         for letter in group {
-            letter.content.answer(committed.as_ref().map(|()| ()));
+            letter.content.answer(committed.as_ref().copied());
         }
     }
 }

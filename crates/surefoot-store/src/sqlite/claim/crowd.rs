@@ -114,24 +114,26 @@ pub(super) fn lanes(taking: &Taking<'_>, queue: &str) -> Result<Vec<Lane>, Store
     let mut lanes = Vec::new();
     if taking.may_meet_crowds() {
         for terms in taking.all_terms() {
-            lanes.extend(lanes_of_kind(taking.ledger(), terms, queue)?);
+            lanes.extend(lanes_of_kind(taking, terms, queue)?);
         }
     }
     Ok(lanes)
 }
 
 fn lanes_of_kind(
-    ledger: &Ledger<'_>,
+    taking: &Taking<'_>,
     terms: &KindTerms,
     queue: &str,
 ) -> Result<Vec<Lane>, StoreError> {
     let kind = terms.kind.as_str();
     let below = terms.concurrency_per_key_max.map_or(i64::MAX, i64::from);
-    let crowds = ledger.rows(WITH_ROOM, (queue, kind, below, CROWDS_MAX), |found| {
-        Ok((column(found, 0)?, column(found, 1)?))
-    })?;
+    let crowds = taking
+        .ledger()
+        .rows(WITH_ROOM, (queue, kind, below, CROWDS_MAX), |found| {
+            Ok((column(found, 0)?, column(found, 1)?))
+        })?;
     Ok(crowds
         .into_iter()
-        .map(|(tenant, key)| Lane::crowd(kind.to_owned(), tenant, key))
+        .map(|(tenant, key)| Lane::crowd(kind.to_owned(), taking.max(), tenant, key))
         .collect())
 }

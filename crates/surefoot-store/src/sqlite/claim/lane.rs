@@ -21,15 +21,18 @@ macro_rules! candidate_columns {
     };
 }
 
-/// How many jobs are read at a time from the ready ones, and from a crowd, of which few may run.
-const READY_CHUNK: usize = 128;
-const CROWD_CHUNK: usize = 16;
+/// How many jobs are read at a time, at least and at most: about as many as the claim may take.
+const CHUNK: std::ops::RangeInclusive<usize> = 8..=128;
 
 statements! {
-    READY = concat!("-- claim: the next ready jobs on a level of a lane
+    LATER = concat!("-- claim: the next ready jobs on a level of a lane, by due time
         select ", candidate_columns!(), " from surefoot_job indexed by surefoot_job_lane
-        where readiness = 'ready' and queue = ?1 and kind = ?2 and priority = ?3 and (due_at, seq) > (?4, ?5)
-        order by due_at, seq limit ?6");
+        where readiness = 'ready' and queue = ?1 and kind = ?2 and priority = ?3 and due_at > ?4
+        order by due_at, seq limit ?5");
+    SAME_TIME = concat!("-- claim: the next ready jobs of the same due time
+        select ", candidate_columns!(), " from surefoot_job indexed by surefoot_job_lane
+        where readiness = 'ready' and queue = ?1 and kind = ?2 and priority = ?3 and due_at = ?4 and seq > ?5
+        order by seq limit ?6");
     CROWDED = concat!("-- claim: the next jobs of a crowd
         select ", candidate_columns!(), " from surefoot_job indexed by surefoot_job_crowded
         where readiness = 'crowded' and queue = ?1 and kind = ?2 and tenant = ?3 and concurrency_key = ?4
@@ -55,6 +58,7 @@ pub(super) struct Candidate {
 pub(super) struct Lane {
     pub(super) kind: String,
     source: Source,
+    chunk: usize,
     buffer: VecDeque<Candidate>,
     /// What was read last; `None` when all is read.
     position: Option<Position>,
@@ -94,20 +98,21 @@ impl Position {
 }
 
 impl Lane {
-    /// The ready jobs of a kind in a queue.
-    pub(super) fn ready(kind: String) -> Self {
-        Self::from(kind, Source::Ready)
+    /// The ready jobs of a kind in a queue, for a claim of so many.
+    pub(super) fn ready(kind: String, wanted: usize) -> Self {
+        Self::from(kind, wanted, Source::Ready)
     }
 
     /// The jobs of a kind in a queue that stand crowded behind a concurrency key.
-    pub(super) fn crowd(kind: String, tenant: String, key: String) -> Self {
-        Self::from(kind, Source::Crowd { tenant, key })
+    pub(super) fn crowd(kind: String, wanted: usize, tenant: String, key: String) -> Self {
+        Self::from(kind, wanted, Source::Crowd { tenant, key })
     }
 
-    fn from(kind: String, source: Source) -> Self {
+    fn from(kind: String, wanted: usize, source: Source) -> Self {
         Self {
             kind,
             source,
+            chunk: wanted.clamp(*CHUNK.start(), *CHUNK.end()),
             buffer: VecDeque::new(),
             position: Some(Position::START),
         }
@@ -155,16 +160,18 @@ impl Lane {
             )?;
             return Ok(next.map(Position::start_of));
         }
-        let place = (
-            queue,
-            self.kind.as_str(),
-            priority,
-            due_at,
-            seq,
-            READY_CHUNK as i64,
-        );
-        let found = ledger.rows(READY, place, read)?;
-        let on = after(&found, READY_CHUNK).filter(|last| last.due_at <= now);
+        let lane = (queue, self.kind.as_str(), priority);
+        let mut found = Vec::new();
+        if due_at > i64::MIN {
+            let place = (lane.0, lane.1, lane.2, due_at, seq, self.chunk as i64);
+            found = ledger.rows(SAME_TIME, place, read)?;
+        }
+        if found.len() < self.chunk {
+            let rest = self.chunk - found.len();
+            let place = (lane.0, lane.1, lane.2, due_at, rest as i64);
+            found.extend(ledger.rows(LATER, place, read)?);
+        }
+        let on = after(&found, self.chunk).filter(|last| last.due_at <= now);
         self.take_in(found, now);
         Ok(Some(on.unwrap_or(Position::end_of(priority))))
     }
@@ -187,13 +194,13 @@ impl Lane {
             from.priority,
             from.due_at,
             from.seq,
-            CROWD_CHUNK as i64,
+            self.chunk as i64,
         );
         let found = ledger.rows(CROWDED, place, read)?;
         if found.is_empty() {
             crowd::close_if_empty(ledger, queue, &self.kind, tenant, key)?;
         }
-        let on = after(&found, CROWD_CHUNK);
+        let on = after(&found, self.chunk);
         self.take_in(found, now);
         Ok(on)
     }

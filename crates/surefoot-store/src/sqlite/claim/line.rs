@@ -36,7 +36,7 @@ impl Line {
         while let Some(kind) = levels::next_kind(ledger.connection(), levels::READY, queue, &after)?
         {
             if taking.terms(&kind).is_some() {
-                line.lanes.push(Lane::ready(kind.clone()));
+                line.lanes.push(Lane::ready(kind.clone(), taking.max()));
             }
             after = kind;
         }

@@ -10,29 +10,23 @@
 //! there is room, until the claim is full.
 
 pub(super) mod crowd;
-mod lane;
+pub(super) mod lane;
 pub(super) mod levels;
 mod line;
-mod next_due;
-mod room;
-mod served;
-mod take;
+pub(super) mod next_due;
+pub(super) mod room;
+pub(super) mod served;
+pub(super) mod take;
 
 use surefoot_core::error::StoreError;
 use surefoot_core::job::LeasedJob;
-use surefoot_core::port::{BATCH_MAX, Claim};
+use surefoot_core::port::Claim;
 use surefoot_core::time::Timestamp;
 
 use super::ledger::Ledger;
 use line::Line;
 use served::Served;
 use take::Taking;
-
-#[cfg(test)]
-pub(super) use {
-    lane::ALL as LANE, next_due::ALL as NEXT_DUE, room::ALL as ROOM, served::ALL as SERVED,
-    take::ALL as TAKE,
-};
 
 /// What a claim took, and when there will be more.
 pub(super) struct Claimed {
@@ -48,10 +42,9 @@ pub(super) fn claim(
 ) -> Result<Claimed, StoreError> {
     let served = Served::of(ledger, claim)?;
     let mut taking = Taking::new(ledger, claim, now)?;
-    let max = BATCH_MAX.min(claim.max as usize);
-    let mut lines = first_round(&mut taking, &served, max)?;
-    while taking.taken() < max && !lines.is_empty() {
-        next_round(&mut taking, &mut lines, max)?;
+    let mut lines = first_round(&mut taking, &served)?;
+    while !taking.is_full() && !lines.is_empty() {
+        next_round(&mut taking, &mut lines)?;
     }
     let leased = taking.finish()?;
     Ok(Claimed {
@@ -61,14 +54,10 @@ pub(super) fn claim(
 }
 
 /// Opens the queues one by one, as long as there is something to take.
-fn first_round(
-    taking: &mut Taking<'_>,
-    served: &Served<'_>,
-    max: usize,
-) -> Result<Vec<Line>, StoreError> {
+fn first_round(taking: &mut Taking<'_>, served: &Served<'_>) -> Result<Vec<Line>, StoreError> {
     let mut lines = Vec::new();
     let mut after = String::new();
-    while taking.taken() < max {
+    while !taking.is_full() {
         let Some(queue) = served.next(taking.ledger(), &after)? else {
             break;
         };
@@ -81,14 +70,10 @@ fn first_round(
     Ok(lines)
 }
 
-fn next_round(
-    taking: &mut Taking<'_>,
-    lines: &mut Vec<Line>,
-    max: usize,
-) -> Result<(), StoreError> {
+fn next_round(taking: &mut Taking<'_>, lines: &mut Vec<Line>) -> Result<(), StoreError> {
     let mut going_on = Vec::with_capacity(lines.len());
     for mut line in lines.drain(..) {
-        if taking.taken() < max && taking.take_from(&mut line)? {
+        if !taking.is_full() && taking.take_from(&mut line)? {
             going_on.push(line);
         }
     }

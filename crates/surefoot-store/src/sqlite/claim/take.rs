@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::Epoch;
 use surefoot_core::job::{Counts, LeasedJob, Run};
-use surefoot_core::port::{Claim, KindTerms};
+use surefoot_core::port::{BATCH_MAX, Claim, KindTerms};
 use surefoot_core::time::Timestamp;
 
 use super::super::ledger::Ledger;
@@ -92,8 +92,14 @@ impl<'a> Taking<'a> {
         self.may_meet_crowds
     }
 
-    pub(super) fn taken(&self) -> usize {
-        self.leased.len()
+    /// How many jobs it takes at most.
+    pub(super) fn max(&self) -> usize {
+        BATCH_MAX.min(self.claim.max as usize)
+    }
+
+    /// Whether it has taken as many.
+    pub(super) fn is_full(&self) -> bool {
+        self.leased.len() >= self.max()
     }
 
     /// The terms of a kind, when the claim asks for it.

@@ -1,6 +1,10 @@
 //! The store contract over [`SqliteStore`], and what only SQLite has to prove.
 
 mod fixture;
+mod heart;
+mod migrate;
+mod own_transaction;
+mod processes;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -7,11 +7,13 @@
 //! - [`ManualClock`], [`TokioClock`]: clocks that a test moves, or that follow a paused runtime.
 //! - [`ScriptedProvider`]: a real HTTP service that misbehaves as told, and counts the effects that it applied.
 //! - [`contract`]: what every store must do, as one suite; see [`store_contract!`].
+//! - [`program`]: operations drawn by seed, whose transcripts are the same on every store.
 
 mod clock;
 pub mod contract;
 mod faulty;
 mod memory;
+pub mod program;
 mod provider;
 
 pub use clock::{ManualClock, TokioClock};

@@ -41,7 +41,7 @@ pub const CASE_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(18
 /// as long as the store (a temporary folder, a schema that is dropped) is kept by the store itself.
 /// The calling crate needs `tokio` with `macros` and `rt-multi-thread`.
 ///
-/// ```ignore
+/// ```text
 /// async fn open(case: &'static str) -> Arc<dyn Store> { .. }
 /// surefoot_testkit::store_contract!(open);
 /// ```

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod broken;
 mod contract;
 mod faulty;
+mod program;
 mod provider;

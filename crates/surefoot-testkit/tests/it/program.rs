@@ -1,0 +1,92 @@
+//! Programs: the same twice over the model, and such that everything happens in them.
+
+use std::sync::Arc;
+
+use surefoot_core::port::Store;
+use surefoot_core::time::Timestamp;
+use surefoot_testkit::program::{drawn, run, same_as_model};
+use surefoot_testkit::{FaultyStore, ManualClock, MemoryStore};
+
+fn memory() -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new(Arc::new(ManualClock::new(Timestamp::MIN))))
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn the_model_agrees_with_itself() {
+    same_as_model(&runtime(), 1, 300, || async {
+        Arc::new(FaultyStore::over(memory(), 1)) as Arc<dyn Store>
+    });
+}
+
+#[test]
+fn a_seed_draws_the_same_programs() {
+    assert_eq!(drawn(3, 20), drawn(3, 20));
+    assert_ne!(drawn(3, 20), drawn(4, 20));
+    assert_eq!(drawn(3, 20).len(), 20);
+}
+
+/// What must happen somewhere in a few hundred programs, or they compare less than they seem to.
+const HAPPENS: [&str; 41] = [
+    "Created(j",
+    "Existing(j",
+    "Conflict(j",
+    "Applied",
+    "Already",
+    "Stale",
+    "Held { until",
+    "cancel_requested: true",
+    "extend -> [Lost",
+    "next_due: Some",
+    "lapsed -> [Job",
+    "reap -> [Applied",
+    "expire -> [j",
+    "cancel -> (j2), Done)",
+    ", Requested)",
+    ", Refused(Pending))",
+    ", Refused(Running))",
+    ", Refused(Retrying))",
+    ", Refused(Succeeded))",
+    ", Refused(Dead))",
+    ", Refused(Cancelled))",
+    ", Refused(Ignored))",
+    ", NeedsEffectChoice)",
+    ", NotFound)",
+    "generation: 2",
+    "revision: 2",
+    "verb: ReplayNew",
+    "reason: Permanent",
+    "reason: Exhausted",
+    "reason: Deadline",
+    "reason: CrashLoop",
+    "reason: OutcomeUnknown",
+    "count: 3",
+    "recovery: Some(AtMostOnce)",
+    "resume -> true",
+    "maintain -> 1",
+    "maintain -> 2",
+    "job -> None",
+    "starts: 4",
+    "deferred: 2",
+    "filtered -> [j",
+];
+
+#[test]
+fn everything_happens_in_programs() {
+    let runtime = runtime();
+    let mut transcript = String::new();
+    for program in drawn(1, 300) {
+        for line in runtime.block_on(run(memory(), &program)) {
+            transcript.push_str(&line.replace("JobId(", ""));
+        }
+    }
+    for happens in HAPPENS {
+        assert!(transcript.contains(happens), "{happens} does not happen");
+    }
+}

@@ -1,11 +1,35 @@
-//! The binary `surefoot`: it reads its arguments and hands over. It must never do anything itself.
+//! The binary `surefoot`: it reads its arguments, hands over to a command, and tells how that went. It must never do
+//! anything else.
 
+mod args;
+mod commands;
 mod config;
+mod exit;
 mod http_kind;
+mod output;
+mod telemetry;
 
-fn main() {
-    println!(
-        "{:?}",
-        config::load(std::path::Path::new("surefoot.toml")).is_ok()
-    );
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use exit::Failed;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    let as_json = cli.shared.json;
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failed) => failed.tell(as_json),
+    }
+}
+
+fn run(cli: args::Cli) -> Result<(), Failed> {
+    http_kind::choose_tls();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let done = runtime.block_on(commands::run(cli));
+    runtime.shutdown_background();
+    done
 }

@@ -74,12 +74,15 @@ pub(super) fn read(
 /// The headers of a `headers` table; `None` when one of them is wrong, and empty when there is no table.
 pub(super) fn headers(section: &Section<'_>, environment: Environment<'_>) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
-    let Some(table) = section.section("headers") else {
+    if section.value("headers").is_none() {
         return Some(headers);
-    };
-    let mut sound = true;
-    for (name, name_span, text, text_span) in table.entries() {
-        match (header_name(name), header_value(text, environment)) {
+    }
+    let (entries, mut sound) = section.section("headers")?.entries();
+    for entry in entries {
+        match (
+            header_name(entry.name),
+            header_value(entry.text, environment),
+        ) {
             (Ok(name), Ok(value)) => {
                 headers.insert(name, value);
             }
@@ -87,11 +90,11 @@ pub(super) fn headers(section: &Section<'_>, environment: Environment<'_>) -> Op
                 sound = false;
                 name.err()
                     .into_iter()
-                    .for_each(|fault| section.faults.note_text(name_span.clone(), &fault));
+                    .for_each(|fault| section.faults.note_text(entry.name_span.clone(), &fault));
                 value
                     .err()
                     .into_iter()
-                    .for_each(|fault| section.faults.note_text(text_span.clone(), &fault));
+                    .for_each(|fault| section.faults.note_text(entry.text_span.clone(), &fault));
             }
         }
     }

@@ -4,12 +4,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use surefoot::EngineOptions;
 use surefoot_core::id::Queue;
+use surefoot_core::port::Queues;
 
+use super::duration::written;
 use super::section::{Field, Section};
 
-/// The highest concurrency that may be asked for.
-const CONCURRENCY_MAX: u32 = 100_000;
+/// The highest concurrency of one node that may be asked for: one batch of claims.
+const NODE_CONCURRENCY_MAX: u32 = 1000;
+/// The highest concurrency of a queue that may be asked for.
+const QUEUE_CONCURRENCY_MAX: u32 = 100_000;
 
 /// `[engine]` and `[queue.NAME]`; `None` leaves a value to the engine.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,11 +33,32 @@ pub(crate) struct EngineSection {
     pub(crate) queue_limits: BTreeMap<Queue, u32>,
 }
 
+impl EngineSection {
+    /// The engine's options: its defaults, and over them what the file says.
+    pub(crate) fn options(&self) -> EngineOptions {
+        let standard = EngineOptions::default();
+        EngineOptions {
+            concurrency: self.concurrency.unwrap_or(standard.concurrency),
+            queues: self.queues.clone().map_or(standard.queues, Queues::Only),
+            queue_limits: self.queue_limits.clone(),
+            poll: self.poll.unwrap_or(standard.poll),
+            drain_grace: self.drain_grace.unwrap_or(standard.drain_grace),
+            keep: self.retention.unwrap_or(standard.keep),
+            ..standard
+        }
+    }
+}
+
 /// Reads `[engine]`; `None` when something of it is wrong.
 pub(super) fn read(section: &Section<'_>) -> Option<EngineSection> {
-    let concurrency = section.count("concurrency", 1..=CONCURRENCY_MAX).optional();
+    let concurrency = section
+        .count("concurrency", 1..=NODE_CONCURRENCY_MAX)
+        .optional();
     let queues = queues(section);
-    let poll = section.duration("poll").optional();
+    let poll = section
+        .duration("poll")
+        .check(section.faults, interval)
+        .optional();
     let drain_grace = section.duration("drain_grace").optional();
     let retention = section.duration("retention").optional();
     section.finish();
@@ -48,7 +74,7 @@ pub(super) fn read(section: &Section<'_>) -> Option<EngineSection> {
 
 /// Reads `[queue.NAME]`: its limit.
 pub(super) fn read_queue(section: &Section<'_>) -> Option<u32> {
-    let concurrency = section.count("concurrency", 1..=CONCURRENCY_MAX);
+    let concurrency = section.count("concurrency", 1..=QUEUE_CONCURRENCY_MAX);
     if concurrency == Field::Absent {
         section.missing(
             "concurrency",
@@ -57,6 +83,18 @@ pub(super) fn read_queue(section: &Section<'_>) -> Option<u32> {
     }
     section.finish();
     concurrency.optional()?
+}
+
+fn interval(poll: Duration) -> Result<Duration, String> {
+    let min = EngineOptions::INTERVAL_MIN;
+    if poll >= min {
+        Ok(poll)
+    } else {
+        Err(format!(
+            "poll is shorter than {0}; give {0} or more",
+            written(min)
+        ))
+    }
 }
 
 fn queues(section: &Section<'_>) -> Option<Option<Vec<Queue>>> {

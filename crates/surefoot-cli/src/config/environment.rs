@@ -1,32 +1,8 @@
 //! Fills `${NAME}` in a value from the environment, so that no secret has to stand in the file. It reads the
 //! environment through a function that is handed in, and it never prints what it found.
 
-use std::fmt;
-
 /// Where a variable's value comes from.
 pub(crate) type Environment<'e> = &'e dyn Fn(&str) -> Option<String>;
-
-/// A value that must not be shown, such as a token.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(String);
-
-impl Secret {
-    /// Marks a value.
-    pub(crate) fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// The value, for the one place that needs it.
-    pub(crate) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(..)")
-    }
-}
 
 /// Why a value could not be filled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -97,10 +73,5 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(fill(text, &environment), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn a_secret_does_not_show_itself() {
-        assert_eq!(format!("{:?}", Secret::new("t-1")), "Secret(..)");
     }
 }

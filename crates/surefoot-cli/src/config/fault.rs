@@ -112,10 +112,12 @@ impl Unloadable {
                 column,
                 ..
             } = placed;
-            format!(
-                "{}:{line}:{column}: {}; {}",
-                self.name, fault.what, fault.remedy
-            )
+            let remedy = if fault.remedy.is_empty() {
+                String::new()
+            } else {
+                format!("; {}", fault.remedy)
+            };
+            format!("{}:{line}:{column}: {}{remedy}", self.name, fault.what)
         };
         self.placed.iter().map(line).collect()
     }
@@ -161,7 +163,8 @@ impl std::error::Error for Placed {}
 
 impl Diagnostic for Placed {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.fault.remedy))
+        let remedy = Some(&self.fault.remedy).filter(|remedy| !remedy.is_empty());
+        remedy.map(|remedy| Box::new(remedy) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {

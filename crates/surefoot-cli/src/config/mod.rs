@@ -18,13 +18,10 @@ mod server;
 mod telemetry;
 
 pub(crate) use dependency::Dependency;
-pub(crate) use engine::EngineSection;
-pub(crate) use environment::Secret;
-pub(crate) use fault::Unloadable;
-pub(crate) use file::{Config, LoadError, load};
+pub(crate) use fault::{Placed, Unloadable};
+pub(crate) use file::{Config, LoadError, database_url, load};
 pub(crate) use job::{JobKind, Request};
-pub(crate) use server::ServerSection;
-pub(crate) use telemetry::{LogFormat, TelemetrySection};
+pub(crate) use telemetry::LogFormat;
 
 #[cfg(test)]
 mod tests;

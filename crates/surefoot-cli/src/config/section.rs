@@ -75,6 +75,18 @@ impl<T> Field<T> {
     }
 }
 
+/// One entry of a table whose keys are free.
+pub(super) struct Entry<'t> {
+    /// Its key.
+    pub(super) name: &'t str,
+    /// Where the key stands.
+    pub(super) name_span: Span,
+    /// Its value.
+    pub(super) text: &'t str,
+    /// Where the value stands.
+    pub(super) text_span: Span,
+}
+
 /// One table of the file.
 pub(super) struct Section<'t> {
     /// Its name, such as `job.send_mail`; empty for the whole file.
@@ -164,13 +176,13 @@ impl<'t> Section<'t> {
 
     /// A text or a number, as it stands.
     pub(super) fn value(&self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
-        self.known.borrow_mut().push(key);
+        self.know(key);
         self.table.get(key)
     }
 
     /// A table within this one.
     pub(super) fn section(&self, key: &'static str) -> Option<Section<'t>> {
-        self.known.borrow_mut().push(key);
+        self.know(key);
         let (name, value) = self.table.get_key_value(key)?;
         self.open(self.path(key), name.span(), value)
     }
@@ -187,19 +199,24 @@ impl<'t> Section<'t> {
         outer.table.iter().filter_map(open).collect()
     }
 
-    /// Every entry of this table as a text, for tables whose keys are free.
-    pub(super) fn entries(&self) -> Vec<(&'t str, Span, &'t str, Span)> {
+    /// Every entry of this table that is a text, for tables whose keys are free, and whether all are.
+    pub(super) fn entries(&self) -> (Vec<Entry<'t>>, bool) {
         let entry = |(name, value): (&'t Spanned<_>, &'t Spanned<DeValue<'t>>)| {
             let own: &'t str = AsRef::<str>::as_ref(name.get_ref());
-            match value.get_ref().as_str() {
-                Some(text) => Some((own, name.span(), text, value.span())),
-                None => {
-                    self.wrong_type(own, value, "a text in quotes");
-                    None
-                }
-            }
+            let Some(text) = value.get_ref().as_str() else {
+                self.wrong_type(own, value, "a text in quotes");
+                return None;
+            };
+            Some(Entry {
+                name: own,
+                name_span: name.span(),
+                text,
+                text_span: value.span(),
+            })
         };
-        self.table.iter().filter_map(entry).collect()
+        let entries: Vec<_> = self.table.iter().filter_map(entry).collect();
+        let all = entries.len() == self.table.len();
+        (entries, all)
     }
 
     /// Notes that `key` must be there and is not.
@@ -213,7 +230,7 @@ impl<'t> Section<'t> {
         let known = self.known.borrow();
         for key in self.table.keys() {
             let text: &str = key.get_ref();
-            if known.iter().any(|name| *name == text) {
+            if known.contains(&text) {
                 continue;
             }
             let place = if self.name.is_empty() {
@@ -227,6 +244,13 @@ impl<'t> Section<'t> {
             };
             self.faults
                 .note(key.span(), format!("unknown key {text:?}{place}"), remedy);
+        }
+    }
+
+    fn know(&self, key: &'static str) {
+        let mut known = self.known.borrow_mut();
+        if !known.contains(&key) {
+            known.push(key);
         }
     }
 

@@ -3,19 +3,23 @@
 
 use std::net::SocketAddr;
 
-use super::environment::{self, Environment, Secret};
-use super::section::{Field, Section};
+use surefoot_server::Token;
 
-/// The shortest token that is taken.
-const TOKEN_BYTES_MIN: usize = 16;
+use super::environment::{self, Environment};
+use super::section::Section;
+
+/// What a digest of a secret begins with, where the secret itself would stand.
+const DIGEST: &str = "sha256:";
 
 /// `[server]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ServerSection {
     /// Where the API listens; `None` leaves it to the command line and the default.
     pub(crate) listen: Option<SocketAddr>,
-    /// Bearer tokens, each of which may do everything; without any, no credentials are asked for.
-    pub(crate) tokens: Vec<Secret>,
+    /// Further names under which it is reached without a token.
+    pub(crate) hosts: Vec<String>,
+    /// Who may use it; without any, no credentials are asked for.
+    pub(crate) tokens: Vec<Token>,
 }
 
 /// Reads the section; `None` when something of it is wrong.
@@ -24,46 +28,46 @@ pub(super) fn read(section: &Section<'_>, environment: Environment<'_>) -> Optio
         .text("listen")
         .check(section.faults, address)
         .optional();
+    let hosts = section.texts("hosts").or(Vec::new());
     let tokens = tokens(section, environment);
     section.finish();
+    let hosts = hosts?
+        .into_iter()
+        .map(|(host, _)| host.to_owned())
+        .collect();
     Some(ServerSection {
         listen: listen?,
+        hosts,
         tokens: tokens?,
     })
 }
 
-fn tokens(section: &Section<'_>, environment: Environment<'_>) -> Option<Vec<Secret>> {
-    let listed = match section.texts("tokens") {
-        Field::Absent => return Some(Vec::new()),
-        Field::Faulty => return None,
-        Field::Given(listed, _) => listed,
-    };
+/// `tokens = { NAME = "SECRET" }`: the name goes on record as the actor.
+fn tokens(section: &Section<'_>, environment: Environment<'_>) -> Option<Vec<Token>> {
+    if section.value("tokens").is_none() {
+        return Some(Vec::new());
+    }
+    let (entries, mut sound) = section.section("tokens")?.entries();
     let mut tokens = Vec::new();
-    let count = listed.len();
-    for (text, span) in listed {
-        match token(text, environment) {
+    for entry in entries {
+        match token(entry.name, entry.text, environment) {
             Ok(token) => tokens.push(token),
-            Err(fault) => section.faults.note_text(span, &fault),
+            Err(fault) => {
+                sound = false;
+                section.faults.note_text(entry.text_span, &fault);
+            }
         }
     }
-    (tokens.len() == count).then_some(tokens)
+    sound.then_some(tokens)
 }
 
-fn token(text: &str, environment: Environment<'_>) -> Result<Secret, String> {
+fn token(name: &str, text: &str, environment: Environment<'_>) -> Result<Token, String> {
     let filled = environment::fill(text, environment).map_err(|refusal| refusal.to_string())?;
-    if filled.len() < TOKEN_BYTES_MIN {
-        return Err(format!(
-            "the token has {} bytes; give at least {TOKEN_BYTES_MIN}, such as the output of: openssl rand -hex 24",
-            filled.len()
-        ));
-    }
-    if !filled.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(
-            "the token cannot stand in a header; use printable ASCII characters without spaces"
-                .to_owned(),
-        );
-    }
-    Ok(Secret::new(filled))
+    let token = match filled.strip_prefix(DIGEST) {
+        Some(digest) => Token::from_sha256_hex(name, digest),
+        None => Token::from_secret(name, &filled),
+    };
+    token.map_err(|refusal| refusal.to_string())
 }
 
 /// An address such as `127.0.0.1:7070` or `[::1]:7070`.

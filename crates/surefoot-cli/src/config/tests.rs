@@ -100,7 +100,8 @@ fn every_key_is_read() {
         r#"
         [server]
         listen = "[::1]:0"
-        tokens = ["${API_TOKEN}"]
+        tokens = { ops = "${API_TOKEN}", ci = "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae" }
+        hosts = ["surefoot.internal"]
         [database]
         url = "postgres://localhost/surefoot"
         [engine]
@@ -134,7 +135,16 @@ fn every_key_is_read() {
         "#,
     );
     assert_eq!(config.server.listen.unwrap().to_string(), "[::1]:0");
-    assert_eq!(config.server.tokens[0].reveal(), "0123456789abcdef");
+    assert_eq!(
+        config
+            .server
+            .tokens
+            .iter()
+            .map(|token| token.name())
+            .collect::<Vec<_>>(),
+        ["ci", "ops"]
+    );
+    assert_eq!(config.server.hosts, ["surefoot.internal"]);
     assert_eq!(
         config.database.as_deref(),
         Some("postgres://localhost/surefoot")
@@ -221,7 +231,7 @@ fn every_fault_of_a_file_is_reported_at_once() {
         r#"[servr]
 [server]
 listen = "localhost"
-tokens = ["${SHORT}", "${GONE}", "${NEWLINE}${API_TOKEN}"]
+tokens = { ops = "${SHORT}", ci = "${GONE}", "a b" = "${API_TOKEN}", d = "sha256:00" }
 [database]
 url = "mysql://user:pass@host/db"
 [engine]
@@ -237,9 +247,10 @@ headers = { Idempotency-Key = "x", "a b" = "x", ok = 3 }
         &[
             r#"f:1:2: unknown key "servr"; did you mean "server"?"#,
             r#"f:3:10: listen "localhost" is no address; write an IP address and a port, such as 127.0.0.1:7070"#,
-            "f:4:11: the token has 5 bytes; give at least 16, such as the output of: openssl rand -hex 24",
-            "f:4:23: the environment variable GONE is not set; set it before the start",
-            "f:4:34: the token cannot stand in a header; use printable ASCII characters without spaces",
+            "f:4:18: the secret of token \"ops\" has 5 bytes, at least 16 are needed",
+            "f:4:35: the environment variable GONE is not set; set it before the start",
+            r#"f:4:54: token name "a b" is not usable; give 1 to 40 letters, digits and _ . -"#,
+            r#"f:4:74: the digest of token "d" is not a SHA-256 digest; give 64 hex digits"#,
             "f:6:7: the database URL is of no known form; write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME",
             r#"f:8:1: unknown key "concurency" in [engine]; did you mean "concurrency"?"#,
             "f:9:10: queues is empty, so nothing could run; name the queues, or remove the line",

@@ -102,7 +102,7 @@ fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let sent_at = headers
         .get(DATE)
         .and_then(|date| date.to_str().ok())
-        .and_then(|date| date_of(date));
+        .and_then(date_of);
     let wait = retry_after::parse(value, sent_at.unwrap_or(now))?;
     Some(wait.min(RETRY_AFTER_MAX)).filter(|wait| !wait.is_zero())
 }

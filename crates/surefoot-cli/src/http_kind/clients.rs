@@ -15,6 +15,13 @@ const IDLE_MAX: Duration = Duration::from_secs(30);
 /// How many unused connections to one dependency are kept.
 const IDLE_CONNECTIONS_MAX: usize = 64;
 
+/// Chooses ring as the one TLS provider of this process. With none chosen, a client could not be made; with two
+/// possible ones, making it would panic.
+pub(crate) fn choose_tls() {
+    // An error says that one was chosen before, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// A client could not be made, for example because the system has no certificates.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to prepare calls of dependency {dependency}: {source}")]

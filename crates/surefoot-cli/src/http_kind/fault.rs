@@ -47,13 +47,6 @@ pub(super) fn too_slow(dependency: &str, attempt_timeout: Duration) -> Failure {
     ))
 }
 
-/// A call that was given up because this node has to let go of the job.
-pub(super) fn given_up(dependency: &str, why: &str) -> Failure {
-    Failure::unknown(format!(
-        "{dependency}: given up before an answer came, because {why}; the call may have been applied"
-    ))
-}
-
 /// The causes below the client's own message, which would repeat the URL.
 fn causes(error: &reqwest::Error) -> String {
     let mut texts: Vec<String> = Vec::new();

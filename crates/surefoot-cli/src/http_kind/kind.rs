@@ -1,19 +1,21 @@
 //! The handler of one HTTP kind.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Client, RequestBuilder};
-use surefoot::{CancelCause, Cx, Handler};
+use reqwest::{Client, RequestBuilder, StatusCode};
+use surefoot::{Cx, Handler};
 use surefoot_core::failure::Failure;
 use surefoot_core::payload::Payload;
 use surefoot_core::policy::Recovery;
 use surefoot_core::time::Timestamp;
+use tracing::Instrument;
 
 use super::answer::{self, Body};
 use super::fault;
+use super::seen::Seen;
 use super::traceparent::traceparent;
 use crate::config::Request;
 
@@ -27,6 +29,7 @@ pub(crate) struct HttpKind {
     headers: HeaderMap,
     url: String,
     recovery: Recovery,
+    seen: Seen,
 }
 
 impl HttpKind {
@@ -38,12 +41,14 @@ impl HttpKind {
             headers.insert(name, value.clone());
         }
         let url = format!("{}{}", request.dependency.base_url, request.path);
+        let seen = Seen::new(&request.method, &url);
         Self {
             client,
             request: Arc::new(request),
             headers,
             url,
             recovery,
+            seen,
         }
     }
 
@@ -57,42 +62,41 @@ impl HttpKind {
             .body(payload.into_string())
     }
 
-    async fn answered(&self, call: RequestBuilder) -> Result<Payload, Failure> {
+    async fn answered(
+        &self,
+        call: RequestBuilder,
+    ) -> (Option<StatusCode>, Result<Payload, Failure>) {
         let dependency = &self.request.dependency;
         let broken = |error: reqwest::Error| {
             fault::failure(&dependency.name, dependency.connect_timeout, &error)
         };
-        let mut response = call.send().await.map_err(broken)?;
+        let mut response = match call.send().await {
+            Ok(response) => response,
+            Err(error) => return (None, Err(broken(error))),
+        };
         let status = response.status();
         let body = Body::read(&mut response).await;
         if status.is_success() {
             // Without its end, the body of a success proves nothing: the service may have failed on the way.
-            return body
-                .map(|body| answer::result(status, body))
-                .map_err(broken);
+            return (
+                Some(status),
+                body.map(|body| answer::result(status, body))
+                    .map_err(broken),
+            );
         }
         let body = body.unwrap_or_default();
         let headers = response.headers();
-        Err(answer::refusal(
-            &dependency.name,
-            self.recovery,
-            status,
-            headers,
-            &body,
-            now(),
-        ))
-    }
-
-    /// Waits until the job has to be let go of while the call is out, and says why. Where the call must not be made
-    /// again, the handler says so itself; elsewhere the engine gives the job back.
-    async fn must_give_up(&self, cx: &Cx) -> &'static str {
-        match cx.cancelled().await {
-            CancelCause::LeaseLost => "the lease was lost",
-            CancelCause::Draining if self.recovery == Recovery::AtMostOnce => "this node stops",
-            CancelCause::Draining | CancelCause::Requested | CancelCause::TimedOut(_) => {
-                std::future::pending().await
-            }
-        }
+        (
+            Some(status),
+            Err(answer::refusal(
+                &dependency.name,
+                self.recovery,
+                status,
+                headers,
+                &body,
+                now(),
+            )),
+        )
     }
 }
 
@@ -100,14 +104,21 @@ impl HttpKind {
 impl Handler for HttpKind {
     async fn run(&self, cx: Cx, payload: Payload) -> Result<Payload, Failure> {
         let dependency = &self.request.dependency;
-        let call = self.answered(self.call(&cx, payload));
-        tokio::select! {
-            biased;
-            answered = tokio::time::timeout(dependency.attempt_timeout, call) => {
-                answered.unwrap_or_else(|_| Err(fault::too_slow(&dependency.name, dependency.attempt_timeout)))
-            }
-            why = self.must_give_up(&cx) => Err(fault::given_up(&dependency.name, why)),
-        }
+        let span = self.seen.span(cx.attempt());
+        let call = span.in_scope(|| self.call(&cx, payload));
+        let started = Instant::now();
+        let answered = tokio::time::timeout(dependency.attempt_timeout, self.answered(call));
+        let (status, result) = answered.instrument(span.clone()).await.unwrap_or_else(|_| {
+            (
+                None,
+                Err(fault::too_slow(
+                    &dependency.name,
+                    dependency.attempt_timeout,
+                )),
+            )
+        });
+        self.seen.ended(&span, started.elapsed(), status, &result);
+        result
     }
 }
 

@@ -3,7 +3,7 @@
 //! - [`HttpKind`] is the handler: one attempt is at most one call. It never repeats a call by itself and follows no
 //!   redirect, for both would be calls that nobody counted.
 //! - [`Clients`] keeps one client for each dependency. [`answer`] reads what came back, [`fault`] says what a call
-//!   without an answer means, [`traceparent`] carries the trace on.
+//!   without an answer means, [`traceparent`] carries the trace on, [`seen`] is the call's span and duration.
 //!
 //! Sent along: `Idempotency-Key` (the provider key as it is, without the quotes of the IETF draft, because that is
 //! what providers take), `traceparent`, `X-Surefoot-Attempt`, and the configured headers.
@@ -12,9 +12,10 @@ mod answer;
 mod clients;
 mod fault;
 mod kind;
+mod seen;
 mod traceparent;
 
-pub(crate) use clients::{ClientError, Clients};
+pub(crate) use clients::{ClientError, Clients, choose_tls};
 pub(crate) use kind::HttpKind;
 
 #[cfg(test)]

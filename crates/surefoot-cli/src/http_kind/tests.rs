@@ -63,10 +63,8 @@ fn kind(base_url: &str, recovery: Recovery) -> HttpKind {
         attempt_timeout: Duration::from_millis(600),
         headers,
     };
-    let client = {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        Clients::default().client(&dependency, recovery).unwrap()
-    };
+    super::choose_tls();
+    let client = Clients::default().client(&dependency, recovery).unwrap();
     let request = Request {
         dependency: Arc::new(dependency),
         method: Method::POST,

@@ -1,0 +1,109 @@
+//! `dead`.
+
+use std::time::Duration;
+
+use surefoot_core::id::{JobId, Kind};
+use surefoot_core::port::ReplayEffect;
+use surefoot_core::text::ErrorFingerprint;
+
+use super::jobs::limit;
+use super::people::ByArgs;
+use super::value::{self, PayloadArgs};
+
+/// What `dead` can do.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum DeadCommand {
+    /// List dead letters, grouped by kind, reason and error
+    List(ListArgs),
+    /// Show one dead letter with its attempts, edits and what people did
+    Show {
+        /// Which job
+        job: JobId,
+    },
+    /// Replace the payload of a dead letter; the earlier one is kept
+    Edit(EditArgs),
+    /// Run a dead letter again, or all with one fingerprint: one first as a canary, then the rest
+    Replay(Box<ReplayArgs>),
+    /// Set a dead letter aside for good
+    Ignore(IgnoreArgs),
+}
+
+/// Arguments of `dead list`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// Only this kind
+    #[arg(long)]
+    pub(crate) kind: Option<Kind>,
+    /// The single letters with this fingerprint instead of groups
+    #[arg(long)]
+    pub(crate) fingerprint: Option<ErrorFingerprint>,
+    /// Only letters enqueued before this job: the last one of the page before
+    #[arg(long, value_name = "JOB", requires = "fingerprint")]
+    pub(crate) before: Option<JobId>,
+    /// How many at most
+    #[arg(long, default_value_t = 50, value_parser = limit())]
+    pub(crate) limit: u32,
+}
+
+/// Arguments of `dead edit`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct EditArgs {
+    /// Which job
+    pub(crate) job: JobId,
+    #[command(flatten)]
+    pub(crate) payload: PayloadArgs,
+    #[command(flatten)]
+    pub(crate) by: ByArgs,
+}
+
+/// Arguments of `dead replay`.
+#[derive(Clone, Debug, clap::Args)]
+#[group(id = "which", required = true, multiple = false, args = ["job", "fingerprint"])]
+pub(crate) struct ReplayArgs {
+    /// Which job
+    pub(crate) job: Option<JobId>,
+    /// All dead letters with this fingerprint
+    #[arg(long)]
+    pub(crate) fingerprint: Option<ErrorFingerprint>,
+    /// How many at most, the canary included
+    #[arg(long, requires = "fingerprint", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max: Option<u32>,
+    /// Replay all at once instead of waiting for the latest one to succeed first
+    #[arg(long, requires = "fingerprint")]
+    pub(crate) no_canary: bool,
+    /// How long the canary may take
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = value::duration, requires = "fingerprint")]
+    pub(crate) canary_wait: Duration,
+    /// Whether the provider sees the same effect (the same key) or a new one; needed where the outcome is unknown
+    #[arg(long)]
+    pub(crate) effect: Option<EffectArg>,
+    #[command(flatten)]
+    pub(crate) by: ByArgs,
+}
+
+/// Whether a replay is the same effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum EffectArg {
+    /// The same provider key as before
+    Same,
+    /// A new provider key: the provider may do it again
+    New,
+}
+
+impl From<EffectArg> for ReplayEffect {
+    fn from(effect: EffectArg) -> Self {
+        match effect {
+            EffectArg::Same => Self::Same,
+            EffectArg::New => Self::New,
+        }
+    }
+}
+
+/// Arguments of `dead ignore`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct IgnoreArgs {
+    /// Which job
+    pub(crate) job: JobId,
+    #[command(flatten)]
+    pub(crate) by: ByArgs,
+}

@@ -1,0 +1,167 @@
+//! What may stand on the command line. It parses and checks form; it opens nothing and decides nothing.
+//!
+//! Times are RFC 3339, durations are written as in the configuration, ids as they are printed.
+
+mod dead;
+mod jobs;
+mod people;
+mod queues;
+mod serve;
+mod value;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueHint};
+
+pub(crate) use dead::{DeadCommand, EditArgs, IgnoreArgs, ListArgs as DeadListArgs, ReplayArgs};
+pub(crate) use jobs::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
+pub(crate) use people::ActorUnknown;
+pub(crate) use queues::QueuesCommand;
+pub(crate) use serve::ServeArgs;
+pub(crate) use value::PayloadArgError;
+
+/// Every side effect happens once, even when everything fails.
+#[derive(Debug, Parser)]
+#[command(name = "surefoot", version, propagate_version = true, after_help = crate::exit::TABLE)]
+pub(crate) struct Cli {
+    /// What all commands share.
+    #[command(flatten)]
+    pub(crate) shared: Shared,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What all commands share.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Shared {
+    /// Print JSON: one document on standard output, errors on standard error
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The database: sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME [default: sqlite:surefoot.db]
+    #[arg(
+        long,
+        global = true,
+        env = "SUREFOOT_DATABASE",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
+    pub(crate) database: Option<String>,
+    /// The configuration [default: surefoot.toml, if it is there]
+    #[arg(long, global = true, env = "SUREFOOT_CONFIG", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run jobs and serve the HTTP API until a signal to stop
+    Serve(ServeArgs),
+    /// Check the configuration: every fault, or what a job of each kind may cost
+    Check,
+    /// Create or update the schema of the database
+    Migrate,
+    /// Hand in jobs and look at them
+    #[command(subcommand)]
+    Jobs(JobsCommand),
+    /// Dead letters: jobs that wait for a person
+    #[command(subcommand)]
+    Dead(DeadCommand),
+    /// Queues: how much waits, pause and resume
+    #[command(subcommand)]
+    Queues(QueuesCommand),
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_with_a_hint() {
+        let table = [
+            ("surefoot jbos", "a similar subcommand exists: 'jobs'"),
+            (
+                "surefoot serve --lisen 127.0.0.1:1",
+                "a similar argument exists: '--listen'",
+            ),
+            (
+                "surefoot serve --listen localhost",
+                "invalid value 'localhost' for '--listen <ADDRESS>'",
+            ),
+            (
+                "surefoot jobs show nonsense",
+                "not a job id; it looks like 01890a5d-ac96-774b-bcce-b302099a8057",
+            ),
+            (
+                "surefoot jobs enqueue a%b",
+                "kind holds the character '%' at byte 1",
+            ),
+            (
+                "surefoot jobs enqueue k --payload {}{}",
+                "payload is not JSON at byte 2",
+            ),
+            ("surefoot jobs enqueue k --in 5", "has no unit after 5"),
+            (
+                "surefoot jobs enqueue k --priority 101",
+                "101 is not in -100..=100",
+            ),
+            (
+                "surefoot jobs enqueue k --run-at tomorrow",
+                "is no time; write for example 2026-11-30T10:32:00Z",
+            ),
+            (
+                "surefoot jobs enqueue k --payload 1 --payload-file x",
+                "cannot be used with",
+            ),
+            (
+                "surefoot jobs list --state done",
+                "done is no state; the states are pending, running, retrying",
+            ),
+            (
+                "surefoot dead replay --reason x",
+                "required arguments were not provided",
+            ),
+            (
+                "surefoot dead replay 01890a5d-ac96-774b-bcce-b302099a8057",
+                "--reason <REASON>",
+            ),
+            (
+                "surefoot dead replay 01890a5d-ac96-774b-bcce-b302099a8057 --fingerprint 0 --reason x",
+                "fingerprint",
+            ),
+        ];
+        for (line, expected) in table {
+            let error = Cli::try_parse_from(line.split(' ')).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains(expected), "{line}: {text}");
+            assert_eq!(error.exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn common_options_may_stand_anywhere() {
+        let lines = [
+            "surefoot --json jobs list",
+            "surefoot jobs --json list",
+            "surefoot jobs list --json",
+        ];
+        for line in lines {
+            assert!(
+                Cli::try_parse_from(line.split(' ')).unwrap().shared.json,
+                "{line}"
+            );
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `queues`.
+
+use surefoot_core::id::Queue;
+
+use super::people::ByArgs;
+
+/// What `queues` can do.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum QueuesCommand {
+    /// List queues with what waits, runs and is dead, and which are paused
+    List,
+    /// Stop claims from a queue on all nodes; what runs goes on
+    Pause(PauseArgs),
+    /// Let claims from a queue go on
+    Resume {
+        /// Which queue
+        queue: Queue,
+    },
+}
+
+/// Arguments of `queues pause`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PauseArgs {
+    /// Which queue
+    pub(crate) queue: Queue,
+    #[command(flatten)]
+    pub(crate) by: ByArgs,
+}

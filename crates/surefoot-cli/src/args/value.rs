@@ -1,0 +1,116 @@
+//! Values that several commands take.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueHint;
+use surefoot_core::job::StateName;
+use surefoot_core::payload::{PAYLOAD_BYTES_MAX, Payload, PayloadError};
+use surefoot_core::text::ErrorText;
+use surefoot_core::time::Timestamp;
+
+use crate::config::duration;
+
+/// Where a payload comes from.
+#[derive(Clone, Debug, clap::Args)]
+#[group(multiple = false)]
+pub(crate) struct PayloadArgs {
+    /// The payload, one JSON value
+    #[arg(long, value_name = "JSON", value_parser = payload)]
+    payload: Option<Payload>,
+    /// A file with the payload; - is standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    payload_file: Option<PathBuf>,
+}
+
+/// A payload could not be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PayloadArgError {
+    /// The file cannot be read.
+    #[error("failed to read {path}: {source}")]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It was read and is no payload.
+    #[error(transparent)]
+    Refused(#[from] PayloadError),
+}
+
+impl PayloadArgs {
+    /// The payload, if one was given.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no JSON.
+    pub(crate) fn read(&self) -> Result<Option<Payload>, PayloadArgError> {
+        match (&self.payload, &self.payload_file) {
+            (Some(payload), _) => Ok(Some(payload.clone())),
+            (None, None) => Ok(None),
+            (None, Some(path)) => {
+                let text = read(path).map_err(|source| PayloadArgError::Unreadable {
+                    path: path.clone(),
+                    source,
+                })?;
+                Ok(Some(Payload::parse(text)?))
+            }
+        }
+    }
+}
+
+/// Reads a little more than a payload may have, so that one that is too large is told as that.
+fn read(path: &PathBuf) -> std::io::Result<String> {
+    let limit = PAYLOAD_BYTES_MAX as u64 + 1;
+    let mut text = String::new();
+    if path.as_os_str() == "-" {
+        std::io::stdin()
+            .lock()
+            .take(limit)
+            .read_to_string(&mut text)?;
+    } else {
+        std::fs::File::open(path)?
+            .take(limit)
+            .read_to_string(&mut text)?;
+    }
+    Ok(text)
+}
+
+fn payload(text: &str) -> Result<Payload, String> {
+    Payload::parse(text).map_err(|refusal| refusal.to_string())
+}
+
+/// A duration such as `42m30s`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    duration::parse(text).map_err(|refusal| refusal.to_string())
+}
+
+/// A point in time of RFC 3339.
+pub(super) fn time(text: &str) -> Result<Timestamp, String> {
+    let at: jiff::Timestamp = text
+        .parse()
+        .map_err(|_| format!("{text:?} is no time; write for example 2026-11-30T10:32:00Z"))?;
+    let micros = at.as_microsecond();
+    let kept = Timestamp::from_micros(micros);
+    if kept.as_micros() == micros {
+        Ok(kept)
+    } else {
+        Err(format!("{text:?} lies outside the years 1970 to 9999"))
+    }
+}
+
+/// A state's name.
+pub(super) fn state(text: &str) -> Result<StateName, String> {
+    let names: Vec<&str> = StateName::ALL.iter().map(|name| name.as_str()).collect();
+    StateName::parse(text)
+        .ok_or_else(|| format!("{text} is no state; the states are {}", names.join(", ")))
+}
+
+/// A text for people that is not empty.
+pub(super) fn reason(text: &str) -> Result<ErrorText, String> {
+    if text.trim().is_empty() {
+        return Err("say why; whoever reads the record later needs it".to_owned());
+    }
+    Ok(ErrorText::from(text))
+}

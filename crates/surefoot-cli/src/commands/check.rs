@@ -1,0 +1,153 @@
+//! `check`: every fault of the configuration, or what a job of each kind may cost at worst.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use surefoot_core::id::Kind;
+use surefoot_core::policy::JobPolicy;
+use surefoot_core::settle::DEFERRALS_MAX;
+
+use super::database::Place;
+use crate::args::Shared;
+use crate::config::{JobKind, duration};
+use crate::exit::Failed;
+use crate::output::{Output, Table};
+
+/// The most that one job of a kind may cost, as long as nobody replays it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Worst {
+    kind: String,
+    /// The service that is called; `None` for pull workers.
+    dependency: Option<String>,
+    recovery: Option<&'static str>,
+    /// Attempts that may reach the service: failed ones and lost ones.
+    attempts_max: u32,
+    /// Calls that the service may turn away on top, such as by 429.
+    deferrals_max: u32,
+    /// From the first start to the end, without waiting in the queue and without what a service asks for by
+    /// Retry-After.
+    time_max_ms: u64,
+}
+
+pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failed> {
+    let place = Place::new(shared)?;
+    let worst: Vec<Worst> = place
+        .config
+        .kinds
+        .iter()
+        .map(|(kind, declared)| worst(kind, declared))
+        .collect();
+    let file = place
+        .config_file
+        .as_ref()
+        .map(|path| path.display().to_string());
+    let document = serde_json::json!({ "ok": true, "file": file, "kinds": worst });
+    output.answer(&document, || {
+        let file = file.unwrap_or_else(|| "no configuration".to_owned());
+        format!("{}{file}: ok", text(&worst))
+    })?;
+    Ok(())
+}
+
+fn text(worst: &[Worst]) -> String {
+    if worst.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([
+        "kind",
+        "calls",
+        "recovery",
+        "attempts at most",
+        "time at most",
+    ]);
+    for worst in worst {
+        table.row([
+            worst.kind.clone(),
+            worst
+                .dependency
+                .clone()
+                .unwrap_or_else(|| "(pull workers)".to_owned()),
+            worst.recovery.unwrap_or("(none)").to_owned(),
+            worst.attempts_max.to_string(),
+            duration::written(Duration::from_millis(worst.time_max_ms)),
+        ]);
+    }
+    format!("{}\n\n", table.text())
+}
+
+fn worst(kind: &Kind, declared: &JobKind) -> Worst {
+    let policy = &declared.policy;
+    let time_max = time_max(policy);
+    Worst {
+        kind: kind.to_string(),
+        dependency: declared
+            .request
+            .as_ref()
+            .map(|request| request.dependency.name.clone()),
+        recovery: policy.recovery.map(surefoot_core::policy::Recovery::as_str),
+        attempts_max: policy
+            .attempts_max
+            .saturating_add(policy.crashes_max)
+            .saturating_sub(1),
+        deferrals_max: DEFERRALS_MAX,
+        time_max_ms: u64::try_from(time_max.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// Every failure but the last is followed by its longest delay, and so is every crash; the last attempt ends it.
+fn time_max(policy: &JobPolicy) -> Duration {
+    let each = |count: u32, attempt: Duration| {
+        let one = |number| attempt.saturating_add(policy.backoff.longest(number));
+        (1..count)
+            .map(one)
+            .fold(Duration::ZERO, Duration::saturating_add)
+    };
+    let failures = each(policy.attempts_max, policy.timeout);
+    let crashes = each(
+        policy.crashes_max,
+        policy.lease.saturating_add(policy.timeout),
+    );
+    let time = failures
+        .saturating_add(crashes)
+        .saturating_add(policy.lease.saturating_add(policy.timeout));
+    policy.deadline.map_or(time, |deadline| {
+        time.min(deadline.saturating_add(policy.lease))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use surefoot_core::backoff::{Backoff, Jitter};
+
+    #[test]
+    fn the_worst_case_adds_up() {
+        let s = Duration::from_secs;
+        let policy = JobPolicy {
+            attempts_max: 3,
+            crashes_max: 2,
+            backoff: Backoff::List {
+                delays: vec![s(10), s(20)],
+                jitter: Jitter::None,
+            },
+            ..JobPolicy::with_timeout(s(30))
+        };
+        // 30 + 10 + 30 + 20 for two failures, 40 + 30 + 10 for a crash, 40 + 30 for the last attempt if it is lost.
+        assert_eq!(time_max(&policy), s(240));
+        assert_eq!(
+            time_max(&JobPolicy {
+                deadline: Some(s(60)),
+                ..policy.clone()
+            }),
+            s(100)
+        );
+        let worst = worst(
+            &Kind::new("k").unwrap(),
+            &JobKind {
+                policy,
+                request: None,
+            },
+        );
+        assert_eq!((worst.attempts_max, worst.time_max_ms), (4, 240_000));
+    }
+}

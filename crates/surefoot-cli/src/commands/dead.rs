@@ -1,0 +1,121 @@
+//! `dead`: what waits for a person, and what a person does about it.
+
+use serde_json::json;
+use surefoot::Client;
+use surefoot_core::id::JobId;
+use surefoot_core::job::StateName;
+use surefoot_core::port::{DeadGroup, JobFilter, Steered};
+use surefoot_server::documents;
+
+use super::database::{Place, no_such_job};
+use super::{jobs, replay};
+use crate::args::{DeadCommand, DeadListArgs, EditArgs, IgnoreArgs};
+use crate::exit::{Code, Failed};
+use crate::output::{Output, Table, utc};
+
+pub(super) async fn run(place: &Place, command: DeadCommand, output: Output) -> Result<(), Failed> {
+    let client = place.existing_client().await?;
+    match command {
+        DeadCommand::List(args) => list(&client, args, output).await,
+        DeadCommand::Show { job } => jobs::show(&client, job, output).await,
+        DeadCommand::Edit(args) => edit(&client, args, output).await,
+        DeadCommand::Replay(args) => replay::run(&client, *args, output).await,
+        DeadCommand::Ignore(args) => ignore(&client, args, output).await,
+    }
+}
+
+async fn list(client: &Client, args: DeadListArgs, output: Output) -> Result<(), Failed> {
+    if let Some(fingerprint) = args.fingerprint {
+        let filter = JobFilter {
+            state: Some(StateName::Dead),
+            kind: args.kind,
+            fingerprint: Some(fingerprint),
+            ..JobFilter::default()
+        };
+        return jobs::page(client, &filter, args.before, args.limit, output).await;
+    }
+    let mut groups = client.dead_groups().await?;
+    groups.retain(|group| args.kind.as_ref().is_none_or(|kind| *kind == group.kind));
+    groups.truncate(usize::try_from(args.limit).unwrap_or(usize::MAX));
+    output.answer(&documents::dead_groups(&groups), || groups_table(&groups))?;
+    Ok(())
+}
+
+fn groups_table(groups: &[DeadGroup]) -> String {
+    if groups.is_empty() {
+        return "no dead letters".to_owned();
+    }
+    let mut table = Table::new([
+        "group",
+        "count",
+        "kind",
+        "reason",
+        "oldest",
+        "latest",
+        "latest job",
+        "error",
+    ]);
+    for group in groups {
+        table.row([
+            group.fingerprint.to_string(),
+            group.count.to_string(),
+            group.kind.to_string(),
+            group.reason.as_str().to_owned(),
+            utc(group.oldest_at),
+            utc(group.latest_at),
+            group.latest.to_string(),
+            group.error.to_string(),
+        ]);
+    }
+    table.text()
+}
+
+async fn edit(client: &Client, args: EditArgs, output: Output) -> Result<(), Failed> {
+    let payload = args.payload.read()?.ok_or_else(|| {
+        Failed::new(
+            Code::Usage,
+            "there is no payload",
+            "give it with --payload JSON or --payload-file FILE",
+        )
+    })?;
+    steered(
+        args.job,
+        client.edit(args.job, &payload, &args.by.by()?).await?,
+    )?;
+    let document = json!({ "job": args.job.to_string(), "state": StateName::Dead.as_str() });
+    output.answer(&document, || {
+        format!(
+            "replaced the payload of job {0}; run it with: surefoot dead replay {0} --reason ...",
+            args.job
+        )
+    })?;
+    Ok(())
+}
+
+async fn ignore(client: &Client, args: IgnoreArgs, output: Output) -> Result<(), Failed> {
+    steered(args.job, client.ignore(args.job, &args.by.by()?).await?)?;
+    let document = json!({ "job": args.job.to_string(), "state": StateName::Ignored.as_str() });
+    output.answer(&document, || format!("set job {} aside", args.job))?;
+    Ok(())
+}
+
+/// What became of an order, as success or failure.
+pub(super) fn steered(job: JobId, answer: Steered) -> Result<(), Failed> {
+    match answer {
+        Steered::Done => Ok(()),
+        Steered::Refused(state) => {
+            let what = format!(
+                "job {job} is {}; only a dead letter can be changed",
+                state.as_str()
+            );
+            Err(Failed::new(Code::Refused, what, ""))
+        }
+        Steered::NeedsEffectChoice => Err(Failed::new(
+            Code::Refused,
+            format!("nobody knows whether the effect of job {job} happened"),
+            "find out, then say with --effect same (the provider sees the same key) or --effect new (it may do it \
+             again); if it happened, use: surefoot dead ignore",
+        )),
+        Steered::NotFound => Err(no_such_job(job)),
+    }
+}

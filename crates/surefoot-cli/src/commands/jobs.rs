@@ -1,0 +1,129 @@
+//! `jobs`: hand in, look, withdraw.
+
+use serde_json::json;
+use surefoot::{Client, Intent};
+use surefoot_core::id::JobId;
+use surefoot_core::job::StateName;
+use surefoot_core::payload::Payload;
+use surefoot_core::port::{Cancelled, Enqueued, JobFilter};
+use surefoot_server::documents;
+
+use super::database::{self, Place, no_such_job};
+use crate::args::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
+use crate::exit::{Code, Failed};
+use crate::output::{Output, job_text, jobs_table};
+
+pub(super) async fn run(place: &Place, command: JobsCommand, output: Output) -> Result<(), Failed> {
+    match command {
+        JobsCommand::Enqueue(args) => {
+            let payload = args.payload.read()?.unwrap_or_else(Payload::null);
+            enqueue(&place.client().await?, *args, payload, output).await
+        }
+        JobsCommand::List(args) => list(&place.existing_client().await?, args, output).await,
+        JobsCommand::Show { job } => show(&place.existing_client().await?, job, output).await,
+        JobsCommand::Cancel(args) => cancel(&place.existing_client().await?, args, output).await,
+    }
+}
+
+async fn enqueue(
+    client: &Client,
+    args: EnqueueArgs,
+    payload: Payload,
+    output: Output,
+) -> Result<(), Failed> {
+    let intent = Intent {
+        tenant: args.tenant,
+        key: args.key,
+        queue: args.queue,
+        priority: args.priority,
+        order_key: args.order_key,
+        concurrency_key: args.concurrency_key,
+        run_at: args
+            .run_at
+            .or(args.delay.map(|delay| client.now().after(delay))),
+        deadline_at: args.deadline_at,
+        ..Intent::new(args.kind, payload)
+    };
+    let enqueued = client.enqueue(intent).await?;
+    client.flush().await;
+    let (job, outcome) = match enqueued {
+        Enqueued::Created(job) => (job, "created"),
+        Enqueued::Existing(job) => (job, "existing"),
+        Enqueued::Conflict(job) => {
+            let what = format!(
+                "the key belongs to job {job}, which has another payload; nothing was enqueued"
+            );
+            return Err(Failed::new(
+                Code::Refused,
+                what,
+                format!("see it with: surefoot jobs show {job}"),
+            ));
+        }
+    };
+    let document = json!({ "outcome": outcome, "job": job.to_string() });
+    output.answer(&document, || format!("{outcome} job {job}"))?;
+    Ok(())
+}
+
+async fn list(client: &Client, args: ListArgs, output: Output) -> Result<(), Failed> {
+    let filter = JobFilter {
+        tenant: args.tenant,
+        state: args.state,
+        kind: args.kind,
+        queue: args.queue,
+        key: args.key,
+        fingerprint: None,
+    };
+    page(client, &filter, args.before, args.limit, output).await
+}
+
+/// Prints one page of jobs, and how to see the next one.
+pub(super) async fn page(
+    client: &Client,
+    filter: &JobFilter,
+    before: Option<JobId>,
+    limit: u32,
+    output: Output,
+) -> Result<(), Failed> {
+    let jobs = client.jobs(filter, before, limit + 1).await?;
+    let shown = &jobs[..jobs.len().min(usize::try_from(limit).unwrap_or(usize::MAX))];
+    let next = shown
+        .last()
+        .filter(|_| jobs.len() > shown.len())
+        .map(|job| job.id);
+    output.answer(&documents::jobs(&jobs, limit, client.now()), || {
+        let more = next
+            .map(|job| format!("\n\nmore with: --before {job}"))
+            .unwrap_or_default();
+        format!("{}{more}", jobs_table(shown))
+    })?;
+    Ok(())
+}
+
+/// Prints one job with its records.
+pub(super) async fn show(client: &Client, job: JobId, output: Output) -> Result<(), Failed> {
+    let record = database::job(client, job).await?;
+    output.answer(&documents::job(&record, client.now()), || job_text(&record))?;
+    Ok(())
+}
+
+async fn cancel(client: &Client, args: CancelArgs, output: Output) -> Result<(), Failed> {
+    let job = args.job;
+    let (state, requested, text) = match client.cancel(job, &args.by.by()?).await? {
+        Cancelled::Done => (StateName::Cancelled, false, format!("cancelled job {job}")),
+        Cancelled::Requested => (
+            StateName::Running,
+            true,
+            format!("job {job} runs; its handler is asked to stop"),
+        ),
+        Cancelled::Refused(state) => {
+            let what = format!("job {job} is {} and cannot be cancelled", state.as_str());
+            return Err(Failed::new(Code::Refused, what, ""));
+        }
+        Cancelled::NotFound => return Err(no_such_job(job)),
+    };
+    let document =
+        json!({ "job": job.to_string(), "state": state.as_str(), "cancel_requested": requested });
+    output.answer(&document, || text)?;
+    Ok(())
+}

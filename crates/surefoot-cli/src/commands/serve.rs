@@ -1,0 +1,132 @@
+//! `serve`: one node with its engine and the HTTP API, from the configuration to the drain.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use surefoot::Engine;
+use surefoot_server::{Metrics, ServerOptions, check_listen};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::database::Place;
+use super::signals::Signals;
+use super::welcome::{facts, welcome};
+use crate::args::{ServeArgs, Shared};
+use crate::exit::{self, Code, Failed};
+use crate::http_kind::{Clients, HttpKind};
+use crate::output::Output;
+use crate::telemetry::{LogOptions, NodeObserver, Telemetry};
+
+/// Where the API listens unless something else is said.
+const LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7070);
+
+pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Result<(), Failed> {
+    let place = Place::new(shared)?;
+    let telemetry = Telemetry::start(&LogOptions {
+        format: args.log_format.unwrap_or(place.config.telemetry.log_format),
+        otlp_endpoint: place.config.telemetry.otlp_endpoint.clone(),
+    })?;
+    let listener = listen(
+        args.listen.or(place.config.server.listen).unwrap_or(LISTEN),
+        &place,
+    )
+    .await?;
+    let address = listener.local_addr()?;
+    let metrics = Arc::new(Metrics::new());
+    let engine = start_engine(&place, Arc::clone(&metrics)).await?;
+    let mut signals = Signals::listen()?;
+    output.answer(&facts(&place, address, &engine), || {
+        welcome(&place, address)
+    })?;
+
+    let shutdown = CancellationToken::new();
+    let router = surefoot_server::router(
+        engine.client().clone(),
+        metrics,
+        server_options(&place, &engine),
+    );
+    let server = tokio::spawn(surefoot_server::serve(listener, router, shutdown.clone()));
+    signals.next().await;
+    tracing::info!(
+        "stopping: no new jobs are claimed, running ones may finish; a second signal stops at once"
+    );
+    tokio::spawn(async move {
+        signals.next().await;
+        exit::at_once()
+    });
+
+    // The API goes on until the engine has drained, so that pull workers can report.
+    let drained = engine.drain().await;
+    shutdown.cancel();
+    if server.await.is_err() {
+        tracing::error!("the HTTP API broke off");
+    }
+    if drained.abandoned + drained.unsettled > 0 {
+        tracing::warn!(
+            drained.abandoned,
+            drained.unsettled,
+            "stopped with attempts whose leases have to lapse"
+        );
+    } else {
+        tracing::info!("stopped");
+    }
+    telemetry.stop().await;
+    Ok(())
+}
+
+async fn listen(address: SocketAddr, place: &Place) -> Result<TcpListener, Failed> {
+    check_listen(address, !place.config.server.tokens.is_empty()).map_err(|refused| {
+        Failed::new(
+            Code::Configuration,
+            refused.to_string(),
+            "add to surefoot.toml: [server] tokens = { ops = \"${OPS_TOKEN}\" }, with a token from: openssl rand -hex 24",
+        )
+    })?;
+    TcpListener::bind(address).await.map_err(|error| {
+        let hint = "another surefoot may be running; choose another address with --listen";
+        Failed::new(
+            Code::Failed,
+            format!("failed to listen on {address}: {error}"),
+            hint,
+        )
+    })
+}
+
+async fn start_engine(place: &Place, metrics: Arc<Metrics>) -> Result<Engine, Failed> {
+    let mut builder = Engine::over(place.store().await?)
+        .options(place.config.engine.options())
+        .observer(Arc::new(NodeObserver::new(metrics)));
+    let mut clients = Clients::default();
+    for (kind, declared) in &place.config.kinds {
+        let policy = declared.policy.clone();
+        builder = match (&declared.request, policy.recovery) {
+            (Some(request), Some(recovery)) => {
+                let client = clients.client(&request.dependency, recovery)?;
+                let handler = HttpKind::new(client, request.clone(), recovery);
+                builder.handler(kind.clone(), policy, Arc::new(handler))
+            }
+            (Some(_), None) | (None, _) => builder.declare(kind.clone(), policy),
+        };
+    }
+    Ok(builder.start().await?)
+}
+
+fn server_options(place: &Place, engine: &Engine) -> ServerOptions {
+    let engine = engine.clone();
+    let readiness = move || {
+        let health = engine.health();
+        if health.is_ready() {
+            Ok(())
+        } else if health.draining {
+            Err("this node is stopping".to_owned())
+        } else {
+            Err("the database does not answer".to_owned())
+        }
+    };
+    ServerOptions {
+        tokens: place.config.server.tokens.clone(),
+        hosts: place.config.server.hosts.clone(),
+        ..ServerOptions::new(readiness)
+    }
+}

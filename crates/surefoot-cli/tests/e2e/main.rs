@@ -1,0 +1,20 @@
+//! The real binary, started as a process and used from outside: over HTTP, on its command line, by signals.
+//! A test ends every process that it started, by its id, also when it fails.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it expects"
+)]
+
+mod api;
+mod crash;
+mod dead_letters;
+mod drain;
+mod http_kinds;
+mod jobs_command;
+mod postgres;
+mod process;
+mod pull_workers;
+mod refusals;
+mod telemetry;

@@ -1,0 +1,178 @@
+//! Starts the binary in a folder of its own, and ends it when the test does.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// How long a node may take to say that it listens.
+const START_MAX: Duration = Duration::from_secs(60);
+/// How long a process may take to end.
+const END_MAX: Duration = Duration::from_secs(60);
+
+/// A folder for one test; it goes when the test ends.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes `surefoot.toml`.
+    pub(crate) fn config(&self, text: &str) {
+        std::fs::write(self.0.path().join("surefoot.toml"), text).unwrap();
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        let output = command(self.path(), arguments).output().unwrap();
+        Run {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs a command with `--json` that must succeed, and reads its answer.
+    #[track_caller]
+    pub(crate) fn answer(&self, arguments: &[&str]) -> Value {
+        let run = self.run(&[arguments, &["--json"]].concat());
+        assert_eq!(run.code, Some(0), "{arguments:?}: {}", run.stderr);
+        serde_json::from_str(&run.stdout).unwrap()
+    }
+
+    /// Starts a node on a free port.
+    pub(crate) fn serve(&self, arguments: &[&str]) -> Node {
+        let arguments = [&["serve", "--json", "--listen", "127.0.0.1:0"], arguments].concat();
+        Node::start(
+            command(self.path(), &arguments),
+            self.path().join("node.log"),
+        )
+    }
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_surefoot"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .env("SUREFOOT_ACTOR", "tester")
+        .env("NO_COLOR", "1");
+    for name in [
+        "SUREFOOT_DATABASE",
+        "SUREFOOT_CONFIG",
+        "SUREFOOT_LISTEN",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "RUST_LOG",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// A process that serves.
+pub(crate) struct Node {
+    child: Child,
+    log: PathBuf,
+    /// What it said when it was ready.
+    pub(crate) facts: Value,
+}
+
+impl Node {
+    /// Starts it and waits until it says that it listens. Standard error goes to the end of `log`.
+    pub(crate) fn start(mut command: Command, log: PathBuf) -> Self {
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let mut node = Self {
+            child,
+            log,
+            facts: Value::Null,
+        };
+        let line = first_line(stdout).recv_timeout(START_MAX);
+        let line = line.unwrap_or_else(|_| panic!("it did not start: {}", node.log()));
+        node.facts =
+            serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line:?} {}", node.log()));
+        node
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.facts["listen"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Sends a signal, such as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill")
+            .args([&format!("-{name}"), &id])
+            .status()
+            .unwrap();
+        assert!(status.success(), "kill -{name} {id}");
+    }
+
+    /// Waits until it ended.
+    pub(crate) fn ended(&mut self) -> ExitStatus {
+        let ends_at = Instant::now() + END_MAX;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < ends_at, "it did not end: {}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("log of a node:\n{}", self.log());
+        }
+    }
+}
+
+/// The first line of an output; the rest is read and dropped, so that the writer never blocks.
+fn first_line(output: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        if let Some(line) = lines.next() {
+            let _ = sender.send(line);
+        }
+        lines.for_each(drop);
+    });
+    receiver
+}

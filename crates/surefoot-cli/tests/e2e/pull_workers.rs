@@ -1,0 +1,136 @@
+//! A node without any configuration, and a worker that takes jobs over HTTP.
+
+use serde_json::{Value, json};
+
+use crate::api::Api;
+use crate::process::Folder;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_handed_in_taken_and_done_without_any_configuration() {
+    let folder = Folder::new();
+    let node = folder.serve(&[]);
+    assert_eq!(node.facts["database"], "sqlite:surefoot.db");
+    assert!(folder.path().join("surefoot.db").exists());
+    let api = Api::new(node.url());
+
+    let job = api
+        .enqueue("hello", "hello-1", json!({ "name": "world" }))
+        .await;
+    assert_eq!(
+        api.enqueue("hello", "hello-1", json!({ "name": "world" }))
+            .await,
+        job
+    );
+    let conflict = json!({ "kind": "hello", "key": "hello-1", "payload": { "name": "another" } });
+    assert_eq!(api.post("/v1/jobs", conflict).await.status, 409);
+    assert_eq!(api.job(&job).await["state"], "pending");
+
+    let claim = json!({ "worker": "me", "kinds": ["hello"], "max": 5 });
+    let leases = api.post("/v1/leases", claim.clone()).await;
+    let [lease] = leases.body["leases"].as_array().unwrap().as_slice() else {
+        panic!("{leases:?}")
+    };
+    assert_eq!((&lease["job"], &lease["attempt"]), (&json!(job), &json!(1)));
+    assert_eq!(
+        (&lease["payload"], &lease["provider_key"]),
+        (&json!({ "name": "world" }), &json!(job))
+    );
+    assert_eq!(
+        api.post("/v1/leases", claim).await.body["leases"],
+        json!([])
+    );
+
+    let epoch = &lease["epoch"];
+    let report = |verb: &str| format!("/v1/leases/{job}/{verb}");
+    assert_eq!(
+        api.post(&report("extend"), json!({ "epoch": epoch }))
+            .await
+            .status,
+        200
+    );
+    let stale = api
+        .post(&report("succeed"), json!({ "epoch": 999, "result": 1 }))
+        .await;
+    assert_eq!(stale.status, 409, "{stale:?}");
+    let done = api
+        .post(
+            &report("succeed"),
+            json!({ "epoch": epoch, "result": { "greeted": true } }),
+        )
+        .await;
+    assert_eq!(done.status, 200, "{done:?}");
+
+    let job = api.job(&job).await;
+    assert_eq!(
+        (&job["state"], &job["result"]),
+        (&json!("succeeded"), &json!({ "greeted": true }))
+    );
+    let [attempt] = job["attempts"].as_array().unwrap().as_slice() else {
+        panic!("{job:#}")
+    };
+    assert_eq!(
+        (&attempt["number"], &attempt["worker"]),
+        (&json!(1), &json!("me"))
+    );
+    assert_eq!(
+        (&attempt["epoch"], &attempt["outcome"]),
+        (epoch, &json!("succeeded"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_declared_kind_keeps_its_policy_for_pull_workers() {
+    let folder = Folder::new();
+    folder.config(
+        "[job.grade]\nattempts_max = 2\nbackoff = [\"10ms\"]\ntimeout = \"7s\"\nlease = \"8s\"\n",
+    );
+    let node = folder.serve(&[]);
+    let api = Api::new(node.url());
+    let job = api.enqueue("grade", "1", Value::Null).await;
+    for attempt in 1..=2 {
+        let lease = loop {
+            let reply = api
+                .post(
+                    "/v1/leases",
+                    json!({ "worker": "me", "kinds": ["grade"], "max": 1 }),
+                )
+                .await;
+            if let Some(lease) = reply.body["leases"].get(0) {
+                break lease.clone();
+            }
+        };
+        assert_eq!(
+            (&lease["timeout_ms"], &lease["attempt"]),
+            (&json!(7000), &json!(attempt))
+        );
+        let fail =
+            json!({ "epoch": lease["epoch"], "class": "transient", "error": "the model is busy" });
+        assert_eq!(
+            api.post(&format!("/v1/leases/{job}/fail"), fail)
+                .await
+                .status,
+            200
+        );
+    }
+    let job = api.job(&job).await;
+    assert_eq!(
+        (&job["state"], &job["dead"]["reason"]),
+        (&json!("dead"), &json!("exhausted"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_probes_and_metrics_answer() {
+    let folder = Folder::new();
+    let node = folder.serve(&[]);
+    let api = Api::new(node.url());
+    assert_eq!(api.get("/healthz").await.status, 200);
+    assert_eq!(api.get("/readyz").await.status, 200);
+    api.enqueue("hello", "1", Value::Null).await;
+    let metrics = api.get("/metrics").await;
+    let text = metrics.body.as_str().unwrap_or_default();
+    assert!(
+        text.contains(r#"surefoot_jobs_enqueued_total{kind="hello",outcome="created"} 1"#),
+        "{text}"
+    );
+}

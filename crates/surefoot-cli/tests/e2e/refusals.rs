@@ -1,0 +1,157 @@
+//! What is refused before anything happens, with which exit code and which words.
+
+use serde_json::{Value, json};
+
+use crate::api::Api;
+use crate::process::Folder;
+
+#[test]
+fn an_address_of_others_needs_a_token() {
+    let folder = Folder::new();
+    let run = folder.run(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.stderr.contains("no token is configured"), "{run:?}");
+    assert!(
+        run.stderr
+            .contains("hint: add to surefoot.toml: [server] tokens"),
+        "{run:?}"
+    );
+    assert!(!folder.path().join("surefoot.db").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_token_configured_nothing_is_answered_without_it() {
+    let folder = Folder::new();
+    folder.config("[server]\ntokens = { ops = \"0123456789abcdef0123\" }\n");
+    let node = folder.serve(&[]);
+    let job = json!({ "kind": "hello" });
+    assert_eq!(
+        Api::new(node.url())
+            .post("/v1/jobs", job.clone())
+            .await
+            .status,
+        401
+    );
+    let api = Api::new(node.url()).with_token("0123456789abcdef0123");
+    assert_eq!(api.post("/v1/jobs", job).await.status, 202);
+    assert!(!node.log().contains("0123456789abcdef0123"));
+}
+
+#[test]
+fn a_configuration_that_does_not_load_is_told_whole() {
+    let folder = Folder::new();
+    folder.config(
+        "[server]\nlisten = \"here\"\n[job.send]\ndependency = \"mail\"\ntimeout = \"42\"\n",
+    );
+    for command in ["serve", "check", "migrate"] {
+        let run = folder.run(&[command]);
+        assert_eq!(run.code, Some(3), "{run:?}");
+        for part in [
+            "surefoot.toml does not load: 5 faults",
+            "surefoot.toml:2:10",
+            "listen \"here\" is no address",
+            "surefoot.toml:4:14",
+            "there is no dependency \"mail\"",
+            "[job.send] has no recovery",
+            "surefoot.toml:5:11",
+            "timeout \"42\" has no unit after 42",
+        ] {
+            assert!(
+                run.stderr.contains(part),
+                "{part} is missing in {}",
+                run.stderr
+            );
+        }
+    }
+    let run = folder.run(&["check", "--json"]);
+    let error: Value = serde_json::from_str(&run.stderr).unwrap();
+    assert_eq!(error["error"]["code"], 3, "{error:#}");
+    let fault = &error["error"]["faults"][0];
+    assert_eq!((&fault["line"], &fault["column"]), (&json!(2), &json!(10)));
+    assert!(!folder.path().join("surefoot.db").exists());
+}
+
+#[test]
+fn a_sound_configuration_is_told_with_its_worst_case() {
+    let folder = Folder::new();
+    folder.config(
+        "[dependency.mail]\nbase_url = \"http://127.0.0.1:9001\"\n\
+         [job.send]\ndependency = \"mail\"\nrequest = { path = \"/\" }\nrecovery = \"same_key\"\n[job.grade]\n",
+    );
+    let answer = folder.answer(&["check"]);
+    assert_eq!(
+        (&answer["ok"], &answer["file"]),
+        (&json!(true), &json!("surefoot.toml"))
+    );
+    assert_eq!(answer["kinds"][1]["dependency"], "mail");
+    assert_eq!(answer["kinds"][1]["attempts_max"], 7);
+    let text = folder.run(&["check"]).stdout;
+    assert!(text.contains("surefoot.toml: ok"), "{text}");
+}
+
+#[test]
+fn what_is_not_there_is_said_and_not_made() {
+    let folder = Folder::new();
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let table: &[(&[&str], i32, &str)] = &[
+        (
+            &["serve", "--lisen", "127.0.0.1:0"],
+            2,
+            "a similar argument exists: '--listen'",
+        ),
+        (&["jobs", "list"], 5, "there is no database surefoot.db"),
+        (&["jobs", "show", id], 5, "there is no database surefoot.db"),
+        (
+            &["check", "--config", "other.toml"],
+            5,
+            "failed to read other.toml",
+        ),
+        (
+            &["jobs", "list", "--database", "mysql://h/d"],
+            2,
+            "the database URL is of no known form",
+        ),
+        (
+            &["jobs", "enqueue", "k", "--payload-file", "gone.json"],
+            5,
+            "failed to read gone.json",
+        ),
+        (
+            &[
+                "jobs",
+                "list",
+                "--database",
+                "postgres://u:secret@127.0.0.1:1/d",
+            ],
+            4,
+            "the database did not answer",
+        ),
+    ];
+    for (arguments, code, part) in table {
+        let run = folder.run(arguments);
+        assert_eq!(run.code, Some(*code), "{arguments:?} {run:?}");
+        assert!(run.stderr.contains(part), "{part} is missing in {run:?}");
+        assert!(!run.stderr.contains("secret"), "{run:?}");
+    }
+    assert!(!folder.path().join("surefoot.db").exists());
+    folder.answer(&["migrate"]);
+    let run = folder.run(&["jobs", "show", id]);
+    assert_eq!(run.code, Some(5), "{run:?}");
+    assert!(
+        run.stderr.contains(&format!("there is no job {id}")),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_port_that_is_taken_is_said() {
+    let folder = Folder::new();
+    let node = folder.serve(&[]);
+    let taken = node.url().replace("http://", "");
+    let run = folder.run(&["serve", "--listen", &taken, "--database", "sqlite:other.db"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(
+        run.stderr.contains(&format!("failed to listen on {taken}")),
+        "{run:?}"
+    );
+}

@@ -34,5 +34,8 @@ pub fn queues(depth: &Depth, pauses: &[Pause]) -> impl Serialize {
 }
 
 const fn english(now: Timestamp) -> View {
-    View { language: Language::English, now }
+    View {
+        language: Language::English,
+        now,
+    }
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query as AxumQuery, Request};
 use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use surefoot_core::id::{JobId, Queue};
@@ -38,9 +38,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalB
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let headers = request.headers();
-        let length = headers.get(CONTENT_LENGTH);
-        if !headers.contains_key(TRANSFER_ENCODING) && length.is_none_or(|length| length == "0") {
+        if request.body().is_end_stream() {
             return Ok(Self(T::default()));
         }
         Body::from_request(request, state)

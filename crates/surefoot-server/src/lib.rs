@@ -33,6 +33,6 @@ mod wire;
 pub use listen::{ListenRefused, check_listen};
 pub use metrics::Metrics;
 pub use options::{Readiness, ServerOptions};
-pub use router::router;
+pub use router::{REQUESTS_MAX, router};
 pub use serve::{CONNECTIONS_MAX, GRACE, HEAD_BYTES_MAX, HEAD_TIMEOUT, WRITE_TIMEOUT, serve};
 pub use token::{Token, TokenError};

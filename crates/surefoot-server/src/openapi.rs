@@ -80,6 +80,9 @@ pub(crate) fn finish(mut document: OpenApi) -> OpenApi {
                     "store-unavailable, or no-answer-in-time: it is not known whether it was done",
                 ));
             }
+            if takes_token && path.contains('{') {
+                always.push(("404", "not-found"));
+            }
             if operation.request_body.is_some() {
                 always.push(("400", "invalid-json"));
                 always.push(("408", "request-timeout"));
@@ -130,6 +133,7 @@ pub(crate) struct Document(pub(crate) Arc<str>);
 #[utoipa::path(
     get,
     path = "/openapi.json",
+    operation_id = "openapi",
     tag = "server",
     responses((status = 200, description = "The OpenAPI 3.1 document", body = serde_json::Value)),
     security(())

@@ -8,6 +8,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::{Extension, Router};
 use surefoot::Client;
+use tower::limit::GlobalConcurrencyLimitLayer;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -20,6 +21,10 @@ use crate::problem::{self, Problem};
 use crate::routes::{dead, events, jobs, leases, probes, queues, steer};
 use crate::state::App;
 use crate::{auth, origin};
+
+/// The most requests that are worked on at once; further ones wait within their time-out. With the limit on a body it
+/// bounds the memory that bodies take.
+pub const REQUESTS_MAX: usize = 256;
 
 /// The HTTP API over a client.
 ///
@@ -41,7 +46,10 @@ pub fn router(client: Client, metrics: Arc<Metrics>, options: ServerOptions) -> 
 
 fn routes(app: &App) -> OpenApiRouter<App> {
     let guard = from_fn_with_state(app.clone(), origin::guard);
-    let guarded = timed().layer(from_fn_with_state(app.clone(), bounded));
+    let at_once = GlobalConcurrencyLimitLayer::new(REQUESTS_MAX);
+    let guarded = timed()
+        .layer(at_once)
+        .layer(from_fn_with_state(app.clone(), bounded));
     let guarded = guarded.merge(OpenApiRouter::new().routes(routes!(events::events)));
     let guarded = guarded.layer(from_fn_with_state(app.clone(), auth::authenticate));
     let guarded = guarded.merge(OpenApiRouter::new().routes(routes!(openapi::openapi)));

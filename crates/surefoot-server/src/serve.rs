@@ -24,7 +24,7 @@ pub const CONNECTIONS_MAX: usize = 4096;
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a client may leave what was written to it unread.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The most bytes of the head of a request.
+/// The most bytes of the head of a request; what came with the last of them in one read is still taken.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// How long requests may go on after the server was told to stop.
 pub const GRACE: Duration = Duration::from_secs(10);

@@ -90,6 +90,11 @@ impl Problem {
         self
     }
 
+    #[cfg(test)]
+    pub(super) fn kind(&self) -> &'static ProblemKind {
+        self.kind
+    }
+
     fn document(self, instance: String) -> ProblemDocument {
         ProblemDocument {
             kind: self.kind.uri(),

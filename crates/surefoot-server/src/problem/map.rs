@@ -204,3 +204,29 @@ pub(crate) fn panicked(cause: Box<dyn Any + Send + 'static>) -> Response {
     tracing::error!(panic = text.unwrap_or("(no text)"), "a request panicked");
     Problem::new(&kind::INTERNAL, "the request could not be carried out").into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_of_the_store_has_its_problem_and_tells_no_secret() {
+        let cause = || "password of postgres://admin:hunter2@db".into();
+        let schema = StoreError::Schema {
+            found: 9,
+            known: 3,
+            remedy: "update",
+        };
+        let table = [
+            (StoreError::Unavailable(cause()), &kind::STORE_UNAVAILABLE),
+            (StoreError::Refused(cause()), &kind::STORE_REFUSED),
+            (schema, &kind::STORE_REFUSED),
+            (StoreError::Broken("row 7".to_owned()), &kind::INTERNAL),
+        ];
+        for (error, expected) in table {
+            let problem = Problem::from(error);
+            assert_eq!(problem.kind(), expected);
+            assert!(!format!("{problem:?}").contains("hunter2"), "{problem:?}");
+        }
+    }
+}

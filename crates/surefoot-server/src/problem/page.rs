@@ -10,6 +10,7 @@ use super::kind::{self, ProblemKind};
 #[utoipa::path(
     get,
     path = "/problems/{slug}",
+    operation_id = "explain_problem",
     tag = "server",
     params(("slug" = String, Path, description = "The last part of a problem's type URI")),
     responses((status = 200, description = "What the problem is and what to do", content_type = "text/plain",

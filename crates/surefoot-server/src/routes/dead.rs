@@ -11,6 +11,7 @@ use crate::wire::{DeadGroups, Json, dead_groups};
 #[utoipa::path(
     get,
     path = "/v1/dead",
+    operation_id = "list_dead",
     tag = "jobs",
     responses((status = 200, description = "The groups", body = DeadGroups))
 )]

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::extract::JobPath;
 use crate::language::Language;
-use crate::problem::{Problem, ProblemDocument, kind};
+use crate::problem::{Problem, kind};
 use crate::serve::Stopping;
 use crate::state::App;
 use crate::wire::JobDocument;
@@ -38,11 +38,11 @@ const STREAM_MAX: Duration = Duration::from_secs(60 * 60);
 #[utoipa::path(
     get,
     path = "/v1/jobs/{id}/events",
+    operation_id = "watch_job",
     tag = "jobs",
     params(("id" = String, Path, description = "The job's id")),
     responses(
         (status = 200, description = "The stream", body = String, content_type = "text/event-stream"),
-        (status = 404, description = "not-found", body = ProblemDocument, content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn events(

@@ -19,6 +19,7 @@ use crate::wire::{EnqueueBody, EnqueueOutcome, Enqueued, JobDocument, JobPage, J
 #[utoipa::path(
     post,
     path = "/v1/jobs",
+    operation_id = "enqueue_job",
     tag = "jobs",
     params(("traceparent" = Option<String>, Header, description = "W3C trace context, kept with the job")),
     request_body = EnqueueBody,
@@ -101,6 +102,7 @@ fn as_handed_in(client: &Client, id: JobId, intent: Intent) -> JobRecord {
 #[utoipa::path(
     get,
     path = "/v1/jobs",
+    operation_id = "list_jobs",
     tag = "jobs",
     params(PageQuery),
     responses((status = 200, description = "A page of jobs", body = JobPage))
@@ -124,11 +126,11 @@ pub(crate) async fn list(
 #[utoipa::path(
     get,
     path = "/v1/jobs/{id}",
+    operation_id = "show_job",
     tag = "jobs",
     params(("id" = String, Path, description = "The job's id")),
     responses(
         (status = 200, description = "The job", body = JobDocument),
-        (status = 404, description = "not-found", body = ProblemDocument, content_type = "application/problem+json"),
     )
 )]
 pub(crate) async fn show(

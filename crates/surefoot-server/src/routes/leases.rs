@@ -18,6 +18,7 @@ use crate::wire::{
 #[utoipa::path(
     post,
     path = "/v1/leases",
+    operation_id = "claim_jobs",
     tag = "leases",
     request_body = ClaimBody,
     responses((status = 200, description = "What was claimed", body = Leases))
@@ -42,6 +43,7 @@ pub(crate) async fn claim(
 #[utoipa::path(
     post,
     path = "/v1/leases/{job}/extend",
+    operation_id = "extend_lease",
     tag = "leases",
     params(("job" = String, Path, description = "The job's id")),
     request_body = EpochBody,
@@ -72,12 +74,12 @@ pub(crate) async fn extend(
 #[utoipa::path(
     post,
     path = "/v1/leases/{job}/succeed",
+    operation_id = "report_success",
     tag = "leases",
     params(("job" = String, Path, description = "The job's id")),
     request_body = SucceedBody,
     responses(
         (status = 200, description = "It is on record", body = Reported),
-        (status = 404, description = "not-found", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "stale-epoch", body = ProblemDocument,
             content_type = "application/problem+json"),
     )
@@ -95,12 +97,12 @@ pub(crate) async fn succeed(
 #[utoipa::path(
     post,
     path = "/v1/leases/{job}/fail",
+    operation_id = "report_failure",
     tag = "leases",
     params(("job" = String, Path, description = "The job's id")),
     request_body = FailBody,
     responses(
         (status = 200, description = "It is on record", body = Reported),
-        (status = 404, description = "not-found", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "stale-epoch", body = ProblemDocument,
             content_type = "application/problem+json"),
     )
@@ -118,12 +120,12 @@ pub(crate) async fn fail(
 #[utoipa::path(
     post,
     path = "/v1/leases/{job}/unknown",
+    operation_id = "report_unknown",
     tag = "leases",
     params(("job" = String, Path, description = "The job's id")),
     request_body = UnknownBody,
     responses(
         (status = 200, description = "It is on record", body = Reported),
-        (status = 404, description = "not-found", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "stale-epoch", body = ProblemDocument,
             content_type = "application/problem+json"),
     )

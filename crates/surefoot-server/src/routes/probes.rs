@@ -13,6 +13,7 @@ use crate::state::App;
 #[utoipa::path(
     get,
     path = "/healthz",
+    operation_id = "health",
     tag = "server",
     responses((status = 200, description = "The process is up", body = String, content_type = "text/plain")),
     security(())
@@ -25,6 +26,7 @@ pub(crate) async fn healthz() -> &'static str {
 #[utoipa::path(
     get,
     path = "/readyz",
+    operation_id = "readiness",
     tag = "server",
     responses(
         (status = 200, description = "It works", body = String, content_type = "text/plain"),
@@ -49,6 +51,7 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
 #[utoipa::path(
     get,
     path = "/metrics",
+    operation_id = "metrics",
     tag = "server",
     responses((status = 200, description = "The metrics", body = String,
         content_type = "application/openmetrics-text"))

@@ -13,6 +13,7 @@ use crate::wire::{ByBody, Json, MustReason, QueueList, Resumed, queue_list};
 #[utoipa::path(
     get,
     path = "/v1/queues",
+    operation_id = "list_queues",
     tag = "queues",
     responses((status = 200, description = "The queues, by name", body = QueueList))
 )]
@@ -26,6 +27,7 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Json<QueueList>, Prob
 #[utoipa::path(
     post,
     path = "/v1/queues/{queue}/pause",
+    operation_id = "pause_queue",
     tag = "queues",
     params(("queue" = String, Path, description = "The queue's name; `/` as `%2F`")),
     request_body(content = Option<ByBody>, description = "May be left out"),
@@ -46,6 +48,7 @@ pub(crate) async fn pause(
 #[utoipa::path(
     post,
     path = "/v1/queues/{queue}/resume",
+    operation_id = "resume_queue",
     tag = "queues",
     params(("queue" = String, Path, description = "The queue's name; `/` as `%2F`")),
     request_body(content = Option<ByBody>, description = "May be left out"),

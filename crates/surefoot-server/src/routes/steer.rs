@@ -16,13 +16,13 @@ use crate::wire::{ByBody, EditBody, Json, MustReason, ReplayBody, Steered};
 #[utoipa::path(
     post,
     path = "/v1/jobs/{id}/cancel",
+    operation_id = "cancel_job",
     tag = "steering",
     params(("id" = String, Path, description = "The job's id")),
     request_body(content = Option<ByBody>, description = "May be left out"),
     responses(
         (status = 200, description = "It is cancelled", body = Steered),
         (status = 202, description = "It runs; its holder is told with the next heartbeat", body = Steered),
-        (status = 404, description = "not-found", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "wrong-state: it is settled", body = ProblemDocument,
             content_type = "application/problem+json"),
     )
@@ -48,12 +48,12 @@ pub(crate) async fn cancel(
 #[utoipa::path(
     post,
     path = "/v1/jobs/{id}/replay",
+    operation_id = "replay_job",
     tag = "steering",
     params(("id" = String, Path, description = "The job's id")),
     request_body(content = Option<ReplayBody>, description = "May be left out where no effect must be chosen"),
     responses(
         (status = 200, description = "It is pending", body = Steered),
-        (status = 404, description = "not-found", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "wrong-state, or effect-choice-required", body = ProblemDocument,
             content_type = "application/problem+json"),
     )
@@ -76,12 +76,12 @@ pub(crate) async fn replay(
 #[utoipa::path(
     post,
     path = "/v1/jobs/{id}/ignore",
+    operation_id = "ignore_job",
     tag = "steering",
     params(("id" = String, Path, description = "The job's id")),
     request_body(content = ByBody, description = "A reason is needed"),
     responses(
         (status = 200, description = "It is ignored", body = Steered),
-        (status = 404, description = "not-found", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "wrong-state", body = ProblemDocument,
             content_type = "application/problem+json"),
     )
@@ -100,12 +100,12 @@ pub(crate) async fn ignore(
 #[utoipa::path(
     put,
     path = "/v1/jobs/{id}/payload",
+    operation_id = "edit_payload",
     tag = "steering",
     params(("id" = String, Path, description = "The job's id")),
     request_body(content = EditBody, description = "A reason is needed"),
     responses(
         (status = 200, description = "The payload is replaced", body = Steered),
-        (status = 404, description = "not-found", body = ProblemDocument, content_type = "application/problem+json"),
         (status = 409, description = "wrong-state", body = ProblemDocument,
             content_type = "application/problem+json"),
     )

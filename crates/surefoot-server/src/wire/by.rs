@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use surefoot_core::id::Actor;
 use surefoot_core::port::By;
-use surefoot_core::text::ErrorText;
 use utoipa::ToSchema;
 
+use super::text::Text;
 use crate::auth::Caller;
 use crate::problem::Problem;
 
@@ -24,7 +24,7 @@ pub(crate) struct ByBody {
     /// Who does it: 1 to 128 printable bytes.
     pub(crate) actor: Option<String>,
     /// Why, for whoever reads the record.
-    pub(crate) reason: Option<String>,
+    pub(crate) reason: Option<Text>,
 }
 
 /// Whether something may be done without a reason.
@@ -49,22 +49,21 @@ impl ByBody {
             }
         };
         let actor = Actor::new(actor).map_err(|error| Problem::name("actor", &error))?;
-        let reason = self.reason.unwrap_or_default();
-        if must_reason == MustReason::Yes && reason.trim().is_empty() {
+        let reason = self.reason.map(|Text(reason)| reason).unwrap_or_default();
+        if must_reason == MustReason::Yes && reason.as_str().trim().is_empty() {
             return Err(Problem::field(
                 "reason",
                 "reason is missing; say why, it stays on record",
             ));
         }
-        Ok(By {
-            actor,
-            reason: ErrorText::from(reason),
-        })
+        Ok(By { actor, reason })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use surefoot_core::text::ErrorText;
+
     use super::*;
 
     #[test]
@@ -103,7 +102,7 @@ mod tests {
         ] {
             let body = |reason: Option<&str>| ByBody {
                 actor: None,
-                reason: reason.map(str::to_owned),
+                reason: reason.map(|reason| Text(ErrorText::from(reason))),
             };
             assert_eq!(
                 body(reason)

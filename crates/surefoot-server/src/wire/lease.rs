@@ -11,11 +11,13 @@ use surefoot_core::id::{Epoch, JobId, Kind, Queue, Worker};
 use surefoot_core::job::{LeasedJob, StateName};
 use surefoot_core::port::Queues;
 use surefoot_core::settle::Report;
+use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 use utoipa::ToSchema;
 
 use super::enqueue::payload;
 use super::json::RawJson;
+use super::text::Text;
 use super::time::WireTime;
 use super::word::{RecoveryWord, StateWord};
 use crate::problem::Problem;
@@ -221,7 +223,7 @@ pub(crate) struct FailBody {
     /// Whether trying again may help.
     class: FailClass,
     /// What happened, for the person who reads it. Control characters are replaced, what is over 8 KiB is left out.
-    error: Option<String>,
+    error: Option<Text>,
     /// When to try again at the earliest, in milliseconds from now, at most 30 days. Default: by the kind's backoff.
     /// Only with class `transient`.
     #[schema(maximum = 2_592_000_000_u64)]
@@ -240,9 +242,7 @@ enum FailClass {
 
 impl FailBody {
     pub(crate) fn into_report(self) -> Result<Report, Problem> {
-        let error = self
-            .error
-            .unwrap_or_else(|| "the worker gave no reason".to_owned());
+        let error = text(self.error, "the worker gave no reason");
         let failure = match (self.class, self.retry_after_ms) {
             (FailClass::Transient, None) => Failure::transient(error),
             (FailClass::Transient, Some(delay)) if delay <= RETRY_AFTER_MS_MAX => {
@@ -271,16 +271,19 @@ pub(crate) struct UnknownBody {
     /// The epoch of the lease.
     pub(crate) epoch: i64,
     /// What happened, for the person who reads it.
-    error: Option<String>,
+    error: Option<Text>,
 }
 
 impl UnknownBody {
     pub(crate) fn into_report(self) -> Report {
-        let error = self
-            .error
-            .unwrap_or_else(|| "the worker does not know whether it happened".to_owned());
+        let error = text(self.error, "the worker does not know whether it happened");
         Report::Failed(Failure::unknown(error))
     }
+}
+
+/// The text, or what stands for none.
+fn text(given: Option<Text>, otherwise: &str) -> ErrorText {
+    given.map_or_else(|| ErrorText::from(otherwise), |Text(text)| text)
 }
 
 /// What became of a report.

@@ -11,6 +11,7 @@ mod page;
 mod queue;
 mod record;
 mod steer;
+mod text;
 mod time;
 mod word;
 

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::by::{ByBody, MustReason};
 use super::enqueue::payload;
+use super::text::Text;
 use super::word::StateWord;
 use crate::auth::Caller;
 use crate::problem::Problem;
@@ -25,7 +26,7 @@ pub(crate) struct ReplayBody {
     /// Who does it.
     actor: Option<String>,
     /// Why.
-    reason: Option<String>,
+    reason: Option<Text>,
 }
 
 /// Whether a replay is the same effect.
@@ -65,7 +66,7 @@ pub(crate) struct EditBody {
     /// Who does it.
     actor: Option<String>,
     /// Why.
-    reason: Option<String>,
+    reason: Option<Text>,
 }
 
 impl EditBody {

@@ -41,7 +41,10 @@ pub(super) fn welcome(place: &Place, address: SocketAddr) -> String {
          hand in a job:\n  \
          curl{token} --json '{{\"kind\":\"hello\",\"key\":\"hello-1\",\"payload\":{{\"name\":\"world\"}}}}' http://{address}/v1/jobs\n\
          take it as a worker:\n  \
-         curl{token} --json '{{\"worker\":\"me\",\"kinds\":[\"hello\"],\"max\":1}}' http://{address}/v1/leases\n",
+         curl{token} --json '{{\"worker\":\"me\",\"kinds\":[\"hello\"],\"max\":1}}' http://{address}/v1/leases\n\
+         say that it is done, with job and epoch of that answer:\n  \
+         curl{token} --json '{{\"epoch\":1,\"result\":\"hello, world\"}}' http://{address}/v1/leases/JOB/succeed\n\
+         see it: surefoot jobs list\n",
         version = env!("CARGO_PKG_VERSION"),
         database = place.shown(),
         kinds = kinds(&place.config.kinds),

@@ -59,7 +59,15 @@ impl Clients {
 }
 
 fn build(dependency: &Dependency, keeps: bool) -> reqwest::Result<Client> {
-    Client::builder()
+    let builder = Client::builder();
+    // Without TLS no certificates are needed, and a system that has none must do.
+    let is_plain = dependency.base_url.starts_with("http://");
+    let builder = if is_plain {
+        builder.tls_certs_only([])
+    } else {
+        builder
+    };
+    builder
         .connect_timeout(dependency.connect_timeout)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())

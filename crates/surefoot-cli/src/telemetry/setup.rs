@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider;
-use opentelemetry_otlp::{MetricExporter, SpanExporter, WithExportConfig};
+use opentelemetry_otlp::{MetricExporter, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::SdkTracerProvider;
@@ -123,14 +123,17 @@ fn exporters(endpoint: &str) -> Result<(SdkTracerProvider, SdkMeterProvider), Fa
             env!("CARGO_PKG_VERSION"),
         ))
         .build();
+    let client = client(endpoint).map_err(|error| unusable(&error))?;
     let spans = SpanExporter::builder()
         .with_http()
+        .with_http_client(client.clone())
         .with_endpoint(format!("{endpoint}/v1/traces"))
         .with_timeout(EXPORT_TIMEOUT)
         .build()
         .map_err(|error| unusable(&error))?;
     let metrics = MetricExporter::builder()
         .with_http()
+        .with_http_client(client)
         .with_endpoint(format!("{endpoint}/v1/metrics"))
         .with_timeout(EXPORT_TIMEOUT)
         .build()
@@ -144,4 +147,23 @@ fn exporters(endpoint: &str) -> Result<(SdkTracerProvider, SdkMeterProvider), Fa
         .with_resource(resource)
         .build();
     Ok((tracers, meters))
+}
+
+/// The client of the exporters, which have threads of their own and block them. It is built on such a thread, too.
+fn client(endpoint: &str) -> Result<reqwest::blocking::Client, std::io::Error> {
+    // Without TLS no certificates are needed, and a system that has none must do.
+    let is_plain = endpoint.starts_with("http://");
+    let build = move || {
+        let builder = reqwest::blocking::Client::builder().timeout(EXPORT_TIMEOUT);
+        let builder = if is_plain {
+            builder.tls_certs_only([])
+        } else {
+            builder
+        };
+        builder.build()
+    };
+    let built = std::thread::Builder::new().spawn(build)?.join();
+    built
+        .map_err(|_| std::io::Error::other("making the HTTP client panicked"))?
+        .map_err(std::io::Error::other)
 }

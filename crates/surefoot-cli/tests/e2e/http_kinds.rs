@@ -4,7 +4,7 @@ use serde_json::json;
 use surefoot_testkit::{Act, Answer, ScriptedProvider};
 
 use crate::api::Api;
-use crate::process::Folder;
+use crate::process::{Folder, Node, command};
 
 /// The kind `send`, with what a test adds to it.
 pub(crate) fn config(provider: &ScriptedProvider, recovery: &str, more: &str) -> String {
@@ -170,4 +170,23 @@ async fn a_service_that_is_not_there_is_a_failure_that_names_it() {
     assert_eq!(job["dead"]["reason"], "exhausted", "{job:#}");
     let error = job["dead"]["error"].as_str().unwrap();
     assert!(error.starts_with("mail: "), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plain_http_needs_no_certificates() {
+    let provider = ScriptedProvider::start().await.unwrap();
+    let folder = Folder::new();
+    folder.config(&config(&provider, "same_key", ""));
+    let mut command = command(
+        folder.path(),
+        &["serve", "--json", "--listen", "127.0.0.1:0"],
+    );
+    command
+        .env("SSL_CERT_FILE", "/nonexistent")
+        .env("SSL_CERT_DIR", "/nonexistent");
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", provider.url());
+    let node = Node::start(command, folder.path().join("node.log"));
+    let api = Api::new(node.url());
+    let id = api.enqueue("send", "1", json!({})).await;
+    api.job_in(&id, &["succeeded"]).await;
 }

@@ -90,7 +90,8 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
 pub(crate) struct Node {
     child: Child,
     log: PathBuf,
-    /// What it said when it was ready.
+    lines: mpsc::Receiver<String>,
+    /// What it said when it was ready, with `--json`.
     pub(crate) facts: Value,
 }
 
@@ -103,17 +104,24 @@ impl Node {
             .open(&log)
             .unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
-        let stdout = child.stdout.take().unwrap();
+        let lines = lines(child.stdout.take().unwrap());
         let mut node = Self {
             child,
             log,
+            lines,
             facts: Value::Null,
         };
-        let line = first_line(stdout).recv_timeout(START_MAX);
-        let line = line.unwrap_or_else(|_| panic!("it did not start: {}", node.log()));
-        node.facts =
-            serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line:?} {}", node.log()));
+        let line = node.line();
+        node.facts = serde_json::from_str(&line).unwrap_or(Value::String(line));
         node
+    }
+
+    /// The next line of standard output.
+    #[track_caller]
+    pub(crate) fn line(&self) -> String {
+        self.lines
+            .recv_timeout(START_MAX)
+            .unwrap_or_else(|_| panic!("it said nothing more: {}", self.log()))
     }
 
     pub(crate) fn url(&self) -> String {
@@ -164,15 +172,15 @@ impl Drop for Node {
     }
 }
 
-/// The first line of an output; the rest is read and dropped, so that the writer never blocks.
-fn first_line(output: impl Read + Send + 'static) -> mpsc::Receiver<String> {
+/// The lines of an output, which is read at once, so that the writer never blocks.
+fn lines(output: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
-        if let Some(line) = lines.next() {
-            let _ = sender.send(line);
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
         }
-        lines.for_each(drop);
     });
     receiver
 }

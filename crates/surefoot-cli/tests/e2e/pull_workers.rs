@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::api::Api;
-use crate::process::Folder;
+use crate::process::{Folder, Node, command};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_is_handed_in_taken_and_done_without_any_configuration() {
@@ -133,4 +133,49 @@ async fn the_probes_and_metrics_answer() {
         text.contains(r#"surefoot_jobs_enqueued_total{kind="hello",outcome="created"} 1"#),
         "{text}"
     );
+}
+
+/// The body and the path of a printed `curl --json 'BODY' URL`.
+fn printed(node: &Node, address: &str) -> (Value, String) {
+    let line = node.line();
+    let (body, url) = line
+        .strip_prefix("  curl --json '")
+        .unwrap()
+        .split_once("' ")
+        .unwrap();
+    (
+        serde_json::from_str(body).unwrap(),
+        url.strip_prefix(address).unwrap().to_owned(),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_it_says_to_try_next_works() {
+    let folder = Folder::new();
+    let command = command(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let node = Node::start(command, folder.path().join("node.log"));
+    let address = node
+        .facts
+        .as_str()
+        .unwrap()
+        .rsplit_once(' ')
+        .unwrap()
+        .1
+        .to_owned();
+    let api = Api::new(address.clone());
+    while node.line() != "hand in a job:" {}
+    let (job, jobs) = printed(&node, &address);
+    assert_eq!(api.post(&jobs, job).await.status, 202);
+    assert_eq!(node.line(), "take it as a worker:");
+    let (claim, leases) = printed(&node, &address);
+    let lease = api.post(&leases, claim).await.body["leases"][0].clone();
+    node.line();
+    let (done, succeed) = printed(&node, &address);
+    assert_eq!(done["epoch"], lease["epoch"]);
+    let job = lease["job"].as_str().unwrap();
+    assert_eq!(
+        api.post(&succeed.replace("JOB", job), done).await.status,
+        200
+    );
+    assert_eq!(api.job(job).await["result"], "hello, world");
 }

@@ -80,7 +80,10 @@ pub(crate) fn finish(mut document: OpenApi) -> OpenApi {
                     "store-unavailable, or no-answer-in-time: it is not known whether it was done",
                 ));
             }
-            if takes_token && path.contains('{') {
+            if path == "/openapi.json" {
+                always.push(("403", "host-not-allowed"));
+            }
+            if path.contains('{') {
                 always.push(("404", "not-found"));
             }
             if operation.request_body.is_some() {

@@ -1,5 +1,5 @@
 //! Every route of the API, and the layers around them. What a request meets, from the outside in: the problem writer,
-//! the panic catcher, the metrics, the guard against web pages, the token check, the time-out, the route.
+//! the metrics, the panic catcher, the guard against web pages, the token check, the time-out, the route.
 
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ pub fn router(client: Client, metrics: Arc<Metrics>, options: ServerOptions) -> 
         .method_not_allowed_fallback(problem::method_not_allowed)
         .layer(Extension(Document(written(&openapi::finish(document)))))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(from_fn_with_state(app.clone(), metrics::count))
         .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(from_fn_with_state(app.clone(), metrics::count))
         .layer(from_fn(problem::render))
         .with_state(app)
 }

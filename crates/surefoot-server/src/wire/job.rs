@@ -34,6 +34,7 @@ pub(crate) struct JobSummary {
     /// What it does.
     kind: String,
     /// What makes it one intent.
+    #[schema(required)]
     key: Option<String>,
     /// Where it waits.
     queue: String,
@@ -42,35 +43,45 @@ pub(crate) struct JobSummary {
     /// What the state means, in a sentence for people, by Accept-Language in English or Vietnamese.
     status_text: String,
     /// The earliest time it runs, while it waits.
+    #[schema(required)]
     due_at: Option<WireTime>,
     /// When it was acknowledged to its caller.
     enqueued_at: WireTime,
     /// After this no attempt starts.
+    #[schema(required)]
     deadline_at: Option<WireTime>,
     /// When it was settled: succeeded, dead, cancelled or ignored.
+    #[schema(required)]
     ended_at: Option<WireTime>,
     /// A higher number runs earlier.
     #[schema(minimum = -100, maximum = 100)]
     priority: i16,
     /// Jobs of one order key run one at a time, first in first out.
+    #[schema(required)]
     order_key: Option<String>,
     /// Jobs of one kind and concurrency key share a limit.
+    #[schema(required)]
     concurrency_key: Option<String>,
     /// The key that the provider sees, the same on every attempt.
     provider_key: String,
     /// The caller's trace context.
+    #[schema(required)]
     traceparent: Option<String>,
     /// How often what happened.
     counts: CountsRecord,
     /// What the last attempt said, while the job is retrying or dead.
+    #[schema(required)]
     error: Option<String>,
     /// Why it was cancelled or ignored.
+    #[schema(required)]
     reason: Option<String>,
     /// Somebody asked to cancel it while it runs.
     cancel_requested: bool,
     /// Who runs it.
+    #[schema(required)]
     lease: Option<LeaseRecord>,
     /// Why it will not run again by itself.
+    #[schema(required)]
     dead: Option<DeadRecord>,
 }
 
@@ -85,6 +96,7 @@ pub(crate) struct JobDocument {
     /// How often the payload was edited.
     revision: u32,
     /// What the handler returned, once it succeeded.
+    #[schema(required, value_type = serde_json::Value)]
     result: Option<RawJson>,
     /// Its attempts by number, the running one included; the latest 1000.
     attempts: Vec<AttemptRecord>,
@@ -124,6 +136,7 @@ struct LeaseRecord {
     /// When the lease ends unless it is extended.
     lease_until: WireTime,
     /// What an unknown outcome allows.
+    #[schema(required)]
     recovery: Option<RecoveryWord>,
 }
 

@@ -113,6 +113,7 @@ pub(crate) struct Lease {
     /// What it does.
     kind: String,
     /// What makes it one intent.
+    #[schema(required)]
     key: Option<String>,
     /// What to work on, byte for byte as it was handed in.
     payload: RawJson,
@@ -126,10 +127,13 @@ pub(crate) struct Lease {
     /// How long the attempt may take, in milliseconds from the claim.
     timeout_ms: u64,
     /// After this the work is of no use any more.
+    #[schema(required)]
     deadline_at: Option<WireTime>,
     /// What an unknown outcome allows; `null` when the kind declares nothing.
+    #[schema(required)]
     recovery: Option<RecoveryWord>,
     /// The caller's trace context.
+    #[schema(required)]
     traceparent: Option<String>,
 }
 

@@ -99,7 +99,7 @@ pub(crate) struct JobPage {
     /// The jobs.
     jobs: Vec<JobSummary>,
     /// What to give as `before` for the next page; `null` on the last one.
-    #[schema(format = "uuid")]
+    #[schema(required, format = "uuid")]
     next: Option<String>,
 }
 

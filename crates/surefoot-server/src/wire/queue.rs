@@ -21,8 +21,10 @@ pub(crate) struct QueueList {
     /// There are more queues than are shown.
     more: bool,
     /// The due time of the job that is due the longest.
+    #[schema(required)]
     oldest_due_at: Option<WireTime>,
     /// When the oldest dead letter died.
+    #[schema(required)]
     oldest_dead_at: Option<WireTime>,
 }
 
@@ -35,6 +37,7 @@ struct QueueRecord {
     /// How many jobs it holds by state; finished ones are not counted.
     counts: QueueCounts,
     /// Who paused it, if somebody did.
+    #[schema(required)]
     paused: Option<PauseRecord>,
 }
 

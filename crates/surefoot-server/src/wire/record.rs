@@ -27,10 +27,13 @@ pub(crate) struct AttemptRecord {
     /// When it was claimed.
     started_at: WireTime,
     /// When it ended, or was found lost.
+    #[schema(required)]
     ended_at: Option<WireTime>,
     /// How it ended.
+    #[schema(required)]
     outcome: Option<OutcomeWord>,
     /// What it said.
+    #[schema(required)]
     error: Option<String>,
 }
 

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 /// On the way in any offset of RFC 3339 is taken; what is finer than a microsecond is cut off. Years before 1970
 /// and after 9999 are refused, for no store keeps them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
-#[schema(value_type = String, format = DateTime, example = "2026-11-30T10:32:00.000000Z")]
+#[schema(as = Time, value_type = String, format = DateTime, example = "2026-11-30T10:32:00.000000Z")]
 pub(crate) struct WireTime(pub(crate) Timestamp);
 
 impl From<Timestamp> for WireTime {

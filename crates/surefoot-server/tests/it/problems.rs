@@ -243,6 +243,8 @@ async fn panicking() -> Answer {
     let answer = api.get("/readyz").await;
     assert!(!answer.text.contains("a fault of ours"), "{}", answer.text);
     assert_eq!(api.get("/healthz").await.status, 200);
+    let counted = r#"http_route="/readyz",http_response_status_code="500"} 1"#;
+    assert!(api.get("/metrics").await.text.contains(counted));
     answer
 }
 

@@ -81,6 +81,7 @@ async fn every_filter_filters() {
     let dead = api
         .dead(json!({"kind": "refund", "key": "k & 1", "queue": "money"}))
         .await;
+    api.clock.advance(Duration::from_millis(1));
     let pending = api.enqueue(json!({"kind": "mail", "key": "k2"})).await;
     let fingerprint = api.job(&dead).await["dead"]["fingerprint"]
         .as_str()

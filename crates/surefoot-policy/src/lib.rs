@@ -1,15 +1,22 @@
 //! Protects one outbound call.
 
+pub mod adaptive;
 pub mod breaker;
 pub mod budget;
 pub mod bulkhead;
+mod call;
 pub mod clock;
 pub mod context;
+pub mod dependency;
 mod duration_text;
+pub mod error;
+pub mod event;
+pub mod fallback;
 pub mod fault;
 pub mod hedge;
 pub mod meaning;
 pub mod meta;
+pub mod policy;
 pub mod rate;
 pub mod retry;
 pub mod shed;
@@ -17,3 +24,8 @@ pub mod shed;
 mod testing;
 pub mod timeout;
 pub mod window;
+
+pub use dependency::{Attempt, Dependency};
+pub use error::CallError;
+pub use meta::{Criticality, Meta};
+pub use policy::Policy;

@@ -1,6 +1,8 @@
 //! The right to make one call through a breaker. Dropped without a result it is neutral: it gives its place
 //! back and says nothing about the dependency.
 
+use surefoot_core::time::Roll;
+
 use super::BreakerOptions;
 use super::state::{Breaker, Evidence, Transition};
 use super::word::Word;
@@ -36,7 +38,7 @@ impl Permit<'_> {
         &mut self,
         options: &BreakerOptions,
         now: Moment,
-        roll: surefoot_core::time::Roll,
+        roll: impl FnOnce() -> Roll,
     ) -> Option<Transition> {
         if self.counted_slow {
             return None;
@@ -51,7 +53,7 @@ impl Permit<'_> {
         options: &BreakerOptions,
         evidence: Evidence,
         now: Moment,
-        roll: surefoot_core::time::Roll,
+        roll: impl FnOnce() -> Roll,
     ) -> Option<Transition> {
         if let Some(probe) = self.probe.take() {
             if !self.breaker.give_back(probe) {

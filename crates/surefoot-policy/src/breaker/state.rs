@@ -266,7 +266,7 @@ impl Breaker {
         admitted: Word,
         options: &BreakerOptions,
         now: Moment,
-        roll: Roll,
+        roll: impl FnOnce() -> Roll,
     ) -> Option<Transition> {
         let word = self.now();
         if word.generation() != admitted.generation() || word.kind() == Kind::Disabled {
@@ -285,7 +285,7 @@ impl Breaker {
         evidence: Evidence,
         counted: bool,
         now: Moment,
-        roll: Roll,
+        roll: impl FnOnce() -> Roll,
     ) -> Option<Transition> {
         let word = self.now();
         let generation = word.generation();
@@ -329,7 +329,7 @@ impl Breaker {
         options: &BreakerOptions,
         evidence: Evidence,
         now: Moment,
-        roll: Roll,
+        roll: impl FnOnce() -> Roll,
     ) -> Option<Transition> {
         loop {
             let word = self.now();
@@ -373,7 +373,7 @@ impl Breaker {
         word: Word,
         options: &BreakerOptions,
         now: Moment,
-        roll: Roll,
+        roll: impl FnOnce() -> Roll,
     ) -> Option<Transition> {
         let counts = self.window.sum(now, word.generation());
         let failing = at_ratio(counts.failed, counts.total, options.failure_ratio);
@@ -407,7 +407,7 @@ impl Breaker {
         word: Word,
         options: &BreakerOptions,
         now: Moment,
-        roll: Roll,
+        roll: impl FnOnce() -> Roll,
     ) -> Option<Transition> {
         let closed_for = now.since(Moment::from_nanos(self.closed_at.load(Ordering::Relaxed)));
         let stable = word.kind() == Kind::Closed && closed_for >= options.stable_after;
@@ -418,7 +418,7 @@ impl Breaker {
         };
         let open_for = options
             .open_times()
-            .delay(streak.saturating_add(1), None, roll);
+            .delay(streak.saturating_add(1), None, roll());
         let next = word.next(Kind::Open).until(now.after(open_for));
         loop {
             let seen = self.now();

@@ -37,7 +37,7 @@ fn call(
     evidence: Evidence,
 ) -> Result<(), Refusal> {
     let (permit, _) = breaker.admit(options, at(millis), || MIDDLE)?;
-    permit.settle(options, evidence, at(millis), MIDDLE);
+    permit.settle(options, evidence, at(millis), || MIDDLE);
     Ok(())
 }
 
@@ -134,7 +134,7 @@ fn calls_that_are_still_out_past_the_slow_line_count() {
     }
     let told = hung
         .iter_mut()
-        .filter_map(|permit| permit.still_out(&options, at(100), MIDDLE))
+        .filter_map(|permit| permit.still_out(&options, at(100), || MIDDLE))
         .count();
     assert_eq!(told, 1);
     assert!(matches!(
@@ -142,7 +142,7 @@ fn calls_that_are_still_out_past_the_slow_line_count() {
         BreakerState::Open { .. }
     ));
     // A call counts as slow once, however often it is told.
-    assert_eq!(hung[0].still_out(&options, at(101), MIDDLE), None);
+    assert_eq!(hung[0].still_out(&options, at(101), || MIDDLE), None);
 }
 
 #[test]
@@ -156,12 +156,12 @@ fn a_hung_probe_frees_its_place_after_its_lease() {
     let (probe, _) = breaker.admit(&options, at(11_001), || MIDDLE).unwrap();
     // The place is another's: the late result of the first one changes nothing.
     assert_eq!(
-        hung.settle(&options, Evidence::Failed, at(11_002), MIDDLE),
+        hung.settle(&options, Evidence::Failed, at(11_002), || MIDDLE),
         None
     );
     assert_eq!(breaker.state(&options, at(11_002)), BreakerState::HalfOpen);
     assert_eq!(breaker.probes_out(at(11_002)), 1);
-    probe.settle(&options, Evidence::Alive, at(11_003), MIDDLE);
+    probe.settle(&options, Evidence::Alive, at(11_003), || MIDDLE);
     assert_eq!(breaker.state(&options, at(11_003)), BreakerState::Closed);
 }
 
@@ -196,7 +196,10 @@ fn results_of_an_earlier_generation_change_nothing() {
         }
         let (probe, _) = breaker.admit(&options, at(1_000), || MIDDLE).unwrap();
         for permit in stale {
-            assert_eq!(permit.settle(&options, evidence, at(1_001), MIDDLE), None);
+            assert_eq!(
+                permit.settle(&options, evidence, at(1_001), || MIDDLE),
+                None
+            );
             assert_eq!(breaker.state(&options, at(1_001)), BreakerState::HalfOpen);
             assert_eq!(
                 admit(&breaker, &options, 1_001),
@@ -204,7 +207,7 @@ fn results_of_an_earlier_generation_change_nothing() {
                 "a stale result freed a place"
             );
         }
-        probe.settle(&options, Evidence::Alive, at(1_002), MIDDLE);
+        probe.settle(&options, Evidence::Alive, at(1_002), || MIDDLE);
         assert_eq!(
             breaker.state(&options, at(1_002)),
             BreakerState::HalfOpen,
@@ -277,7 +280,7 @@ fn one_that_only_measures_says_once_per_window_that_it_would_have_opened() {
         let (permit, _) = breaker.admit(&options, at(0), || MIDDLE).unwrap();
         told += usize::from(
             permit
-                .settle(&options, Evidence::Failed, at(0), MIDDLE)
+                .settle(&options, Evidence::Failed, at(0), || MIDDLE)
                 .is_some(),
         );
     }
@@ -327,7 +330,7 @@ fn clock_jumps_never_lengthen_an_open_time() {
     for now in [Moment::ZERO, Moment::NEVER, at(0)] {
         let _ = breaker
             .admit(&options, now, || MIDDLE)
-            .map(|(permit, _)| permit.settle(&options, Evidence::Failed, now, MIDDLE));
+            .map(|(permit, _)| permit.settle(&options, Evidence::Failed, now, || MIDDLE));
     }
 }
 
@@ -351,7 +354,7 @@ fn new_options_keep_window_permits_and_generation() {
         (15, 0)
     );
     let told = permit
-        .settle(&new, Evidence::Failed, at(3), MIDDLE)
+        .settle(&new, Evidence::Failed, at(3), || MIDDLE)
         .unwrap();
     assert!(matches!(told.to, BreakerState::Open { .. }));
 }
@@ -411,7 +414,7 @@ fn transitions_under_contention_happen_once_each() {
                     } else {
                         Evidence::Alive
                     };
-                    let settled = permit.settle(options, evidence, now, MIDDLE);
+                    let settled = permit.settle(options, evidence, now, || MIDDLE);
                     let count = u32::from(opened.is_some()) + u32::from(settled.is_some());
                     told.fetch_add(count, std::sync::atomic::Ordering::Relaxed);
                 }

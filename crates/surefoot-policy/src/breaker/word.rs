@@ -62,7 +62,6 @@ impl Word {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "masked to 20 bits")]
     pub(super) const fn generation(self) -> u32 {
         (self.0 >> LOAD_BITS) as u32 & GENERATION_MASK
     }

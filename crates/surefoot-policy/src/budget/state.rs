@@ -156,7 +156,7 @@ impl Spent {
         self.ticks
             .iter()
             .zip(self.sends)
-            .filter(|(tick, _)| recent(&tick))
+            .filter(|(tick, _)| recent(tick))
             .map(|(_, sends)| sends)
             .sum()
     }

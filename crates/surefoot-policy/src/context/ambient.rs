@@ -11,8 +11,11 @@ use pin_project_lite::pin_project;
 use crate::clock::Moment;
 
 thread_local! {
-    static CURRENT: Cell<Ambient> = const { Cell::new(Ambient { deadline: None, outer: None }) };
+    static CURRENT: Cell<Ambient> = const { Cell::new(Ambient { deadline: None, outer: None, inside: [0; INSIDE_MAX] }) };
 }
+
+/// How many enclosing dependencies are remembered.
+const INSIDE_MAX: usize = 4;
 
 /// A layer above this one that repeats the whole of what runs here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +31,22 @@ pub struct Ambient {
     pub deadline: Option<Moment>,
     /// Who repeats: while somebody does, no retry starts below.
     pub outer: Option<Outer>,
+    /// The numbers of the dependencies whose calls enclose this one, innermost first; 0 is none. A call inside
+    /// a call of the same dependency must not ask the same breaker again: the outer one may be its only probe.
+    inside: [u32; INSIDE_MAX],
 }
 
 impl Ambient {
+    /// What a request from outside says.
+    #[must_use]
+    pub const fn new(deadline: Option<Moment>, outer: Option<Outer>) -> Self {
+        Self {
+            deadline,
+            outer,
+            inside: [0; INSIDE_MAX],
+        }
+    }
+
     /// That of the running task.
     #[must_use]
     pub fn current() -> Self {
@@ -44,6 +60,20 @@ impl Ambient {
             deadline: Some(self.deadline.map_or(deadline, |own| own.min(deadline))),
             ..self
         }
+    }
+
+    /// The same inside a call of the dependency with this number.
+    pub(crate) fn entering(self, number: u32) -> Self {
+        let [first, second, third, _] = self.inside;
+        Self {
+            inside: [number, first, second, third],
+            ..self
+        }
+    }
+
+    /// Whether a call of the dependency with this number encloses this one.
+    pub(crate) fn is_inside(&self, number: u32) -> bool {
+        self.inside.contains(&number)
     }
 
     /// Runs `f` inside this context.

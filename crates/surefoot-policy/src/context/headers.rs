@@ -58,12 +58,10 @@ pub fn read(headers: &HeaderMap, now: Moment) -> Result<Ambient, Malformed> {
         .into_iter()
         .flatten()
         .max();
-    Ok(Ambient {
-        deadline,
-        outer: attempt.map(|attempt| Outer {
-            attempt: attempt.max(1),
-        }),
-    })
+    let outer = attempt.map(|attempt| Outer {
+        attempt: attempt.max(1),
+    });
+    Ok(Ambient::new(deadline, outer))
 }
 
 /// Writes the context for the next service, over whatever stood there. False when no time is left: then the

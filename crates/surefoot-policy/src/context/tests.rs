@@ -9,6 +9,8 @@ use crate::clock::Moment;
 
 const NOW: Moment = Moment::from_nanos(1 << 44);
 
+type Pairs = &'static [(&'static str, &'static str)];
+
 fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
     let pair = |(name, value): &(&'static str, &'static str)| {
         (
@@ -21,7 +23,7 @@ fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
 
 #[test]
 fn the_narrowest_time_out_of_the_caller_counts() {
-    let table: [(&[(&str, &str)], Option<u64>); 7] = [
+    let table: [(Pairs, Option<u64>); 7] = [
         (&[], None),
         (&[("x-request-timeout-ms", "1500")], Some(1500)),
         (&[("grpc-timeout", "2S")], Some(2000)),
@@ -99,7 +101,7 @@ fn a_malformed_header_is_told() {
 
 #[test]
 fn an_owner_or_a_later_attempt_on_the_wire_turns_retries_off() {
-    let table: [(&[(&str, &str)], Option<u32>); 8] = [
+    let table: [(Pairs, Option<u32>); 8] = [
         (&[("x-retry-owner", "gateway")], Some(1)),
         (
             &[("x-retry-owner", "gateway"), ("x-retry-attempt", "3")],
@@ -126,10 +128,10 @@ fn what_is_written_is_rounded_down_and_replaces_what_stood_there() {
         ("x-retry-owner", "old"),
         ("x-retry-attempt", "9"),
     ]);
-    let ambient = Ambient {
-        deadline: Some(NOW.after(Duration::from_micros(1_999))),
-        outer: Some(Outer { attempt: 2 }),
-    };
+    let ambient = Ambient::new(
+        Some(NOW.after(Duration::from_micros(1_999))),
+        Some(Outer { attempt: 2 }),
+    );
     assert!(headers::write(&mut map, &ambient, &owner, NOW));
     assert_eq!(
         map,

@@ -6,7 +6,7 @@ mod decide;
 mod options;
 
 pub use decide::{Next, Situation, Suppressed, next};
-pub use options::{ATTEMPTS_MAX, BackoffOptions, JitterOptions, RetryOptions};
+pub use options::{ATTEMPTS_MAX, BackoffOptions, Delays, Exponential, JitterOptions, RetryOptions};
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,362 @@
+//! A call that failed, with its story. A rejection is small and made without allocation; only a call whose
+//! attempts failed keeps a record of them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use surefoot_core::classify::{Certainty, Class};
+use surefoot_core::failure::Failure;
+use surefoot_core::timeouts::TimeoutKind;
+
+use crate::fault::Injected;
+use crate::meaning::{Health, Meaning, Meant};
+use crate::retry::Suppressed;
+
+/// Why a call was turned away before anything was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rejection {
+    /// The breaker is open.
+    BreakerOpen,
+    /// The breaker is half open and all its probes are out.
+    ProbesOut,
+    /// Somebody holds the breaker open.
+    ForcedOpen,
+    /// The breaker has just closed and lets only a share of the calls pass.
+    Ramping,
+    /// The dependency asked to be left alone for a while.
+    GateClosed,
+    /// The rate limit is reached.
+    RateLimited,
+    /// All seats and the queue are taken.
+    BulkheadFull,
+    /// No seat was free in time.
+    BulkheadWaited,
+    /// It was not important enough for the present load.
+    Shed,
+    /// No time was left to make it.
+    DeadlinePassed,
+}
+
+impl Rejection {
+    /// Every one.
+    pub const ALL: [Self; 10] = [
+        Self::BreakerOpen,
+        Self::ProbesOut,
+        Self::ForcedOpen,
+        Self::Ramping,
+        Self::GateClosed,
+        Self::RateLimited,
+        Self::BulkheadFull,
+        Self::BulkheadWaited,
+        Self::Shed,
+        Self::DeadlinePassed,
+    ];
+
+    /// The word, as in metrics and events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BreakerOpen => "breaker_open",
+            Self::ProbesOut => "breaker_probes_out",
+            Self::ForcedOpen => "breaker_forced_open",
+            Self::Ramping => "breaker_ramping",
+            Self::GateClosed => "gate_closed",
+            Self::RateLimited => "rate_limited",
+            Self::BulkheadFull => "bulkhead_full",
+            Self::BulkheadWaited => "bulkhead_waited",
+            Self::Shed => "shed",
+            Self::DeadlinePassed => "deadline_passed",
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It was turned away: nothing was sent.
+    Rejected(Rejection),
+    /// Its last attempt failed.
+    Failed,
+    /// Its last attempt was ended by this limit.
+    TimedOut(TimeoutKind),
+    /// Its last attempt met a fault that was injected.
+    Injected(Injected),
+}
+
+/// How one attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttemptRecord {
+    /// Which one, from 1.
+    pub number: u32,
+    /// Whether it was the second copy of a slow one.
+    pub hedge: bool,
+    /// How long after the begin of the call it began.
+    pub began_after: Duration,
+    /// How long it took.
+    pub took: Duration,
+    /// How it ended.
+    pub kind: Kind,
+    /// What may have happened at the other end.
+    pub certainty: Certainty,
+}
+
+/// What the attempts of a call were.
+#[derive(Debug)]
+pub struct Story<E> {
+    /// Those that failed, in the order in which they ended; at most two per attempt of the policy.
+    pub attempts: Vec<AttemptRecord>,
+    /// The last error that the call itself gave.
+    pub source: Option<E>,
+}
+
+/// A call that failed.
+#[derive(Debug)]
+pub struct CallError<E> {
+    dependency: Arc<str>,
+    kind: Kind,
+    certainty: Certainty,
+    class: Class,
+    health: Health,
+    retry_after: Option<Duration>,
+    suppressed: Option<Suppressed>,
+    story: Option<Box<Story<E>>>,
+}
+
+impl<E> CallError<E> {
+    pub(crate) fn rejected(
+        dependency: Arc<str>,
+        rejection: Rejection,
+        retry_after: Option<Duration>,
+    ) -> Self {
+        Self {
+            dependency,
+            kind: Kind::Rejected(rejection),
+            certainty: Certainty::NotSent,
+            class: Class::Transient,
+            health: Health::Neutral,
+            retry_after,
+            suppressed: None,
+            story: None,
+        }
+    }
+
+    /// `certainty` is that of all attempts together, `meaning` that of the last one.
+    pub(crate) fn failed(
+        dependency: Arc<str>,
+        kind: Kind,
+        certainty: Certainty,
+        meaning: Meaning,
+        suppressed: Suppressed,
+        story: Box<Story<E>>,
+    ) -> Self {
+        Self {
+            dependency,
+            kind,
+            certainty,
+            class: meaning.class,
+            health: meaning.health,
+            retry_after: meaning.retry_after,
+            suppressed: Some(suppressed),
+            story: Some(story),
+        }
+    }
+
+    /// The name of the dependency.
+    #[must_use]
+    pub fn dependency(&self) -> &str {
+        &self.dependency
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What may have happened at the other end, over all attempts: one that may have been applied is not undone
+    /// by a later one that was not sent.
+    #[must_use]
+    pub const fn certainty(&self) -> Certainty {
+        self.certainty
+    }
+
+    /// Whether nothing was sent at all.
+    #[must_use]
+    pub const fn is_rejection(&self) -> bool {
+        matches!(self.kind, Kind::Rejected(_))
+    }
+
+    /// When it makes sense to call again, as far as anybody said.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// Why no further attempt followed.
+    #[must_use]
+    pub const fn suppressed(&self) -> Option<Suppressed> {
+        self.suppressed
+    }
+
+    /// What the attempts were; empty for a rejection.
+    #[must_use]
+    pub fn attempts(&self) -> &[AttemptRecord] {
+        self.story.as_ref().map_or(&[], |story| &story.attempts)
+    }
+
+    /// The last error that the call itself gave.
+    #[must_use]
+    pub fn last(&self) -> Option<&E> {
+        self.story.as_ref().and_then(|story| story.source.as_ref())
+    }
+
+    /// The last error that the call itself gave.
+    #[must_use]
+    pub fn into_last(self) -> Option<E> {
+        self.story.and_then(|story| story.source)
+    }
+
+    /// What a job reports of it. A rejection puts the job off and uses up no attempt; what may have been applied
+    /// is unknown and not merely failed.
+    #[must_use]
+    pub fn into_failure(self) -> Failure
+    where
+        E: fmt::Display,
+    {
+        /// When nobody said when to come back.
+        const PUT_OFF: Duration = Duration::from_secs(5);
+        let text = self.to_string();
+        if self.is_rejection() || self.health == Health::Throttled {
+            return Failure::rate_limited(self.retry_after.unwrap_or(PUT_OFF), text);
+        }
+        match (self.class, self.certainty) {
+            (Class::Cancelled, _) => Failure::cancelled(text),
+            (_, Certainty::MaybeApplied | Certainty::Applied) | (Class::Unknown, _) => {
+                Failure::unknown(text)
+            }
+            (Class::Permanent, _) => Failure::permanent(text),
+            (Class::Transient, _) => match self.retry_after {
+                Some(after) => Failure::retry_after(after, text),
+                None => Failure::transient(text),
+            },
+        }
+    }
+}
+
+/// To a layer above: a rejection is final there, because what turned it away will do so again; the rest keeps
+/// the class of its last attempt and the certainty of all.
+impl<E> Meant for CallError<E> {
+    fn meaning(&self) -> Meaning {
+        let class = if self.is_rejection() {
+            Class::Permanent
+        } else {
+            self.class
+        };
+        Meaning {
+            class,
+            certainty: self.certainty,
+            health: self.health,
+            retry_after: self.retry_after,
+            free_replay: false,
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for CallError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the call of {} ", self.dependency)?;
+        match self.kind {
+            Kind::Rejected(rejection) => write!(f, "was not made: {}", rejection.as_str())?,
+            Kind::Failed => f.write_str("failed")?,
+            Kind::TimedOut(limit) => write!(f, "was ended by its {limit}")?,
+            Kind::Injected(injected) => write!(f, "met an injected {}", injected.as_str())?,
+        }
+        let attempts = self.attempts().len();
+        if attempts > 0 {
+            write!(f, " after {attempts} attempt(s), {}", self.certainty)?;
+        }
+        if let Some(suppressed) = self.suppressed {
+            write!(f, ", no further attempt: {}", suppressed.as_str())?;
+        }
+        if let Some(after) = self.retry_after {
+            write!(f, ", again after {after:?}")?;
+        }
+        match self.last() {
+            Some(last) => write!(f, ": {last}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<E: std::error::Error + 'static> std::error::Error for CallError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.last().and_then(std::error::Error::source)
+    }
+}
+
+/// The certainty of two attempts together: what may have been applied stays so.
+pub(crate) const fn together(one: Certainty, other: Certainty) -> Certainty {
+    const fn rank(certainty: Certainty) -> u8 {
+        match certainty {
+            Certainty::NotSent => 0,
+            Certainty::Rejected => 1,
+            Certainty::MaybeApplied => 2,
+            Certainty::Applied => 3,
+        }
+    }
+    if rank(one) >= rank(other) { one } else { other }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use surefoot_core::classify::Certainty::{Applied, MaybeApplied, NotSent, Rejected};
+
+    #[test]
+    fn what_may_have_been_applied_stays_so() {
+        let table = [
+            (NotSent, Rejected, Rejected),
+            (MaybeApplied, NotSent, MaybeApplied),
+            (Rejected, Applied, Applied),
+        ];
+        for (one, other, both) in table {
+            assert_eq!((together(one, other), together(other, one)), (both, both));
+        }
+    }
+
+    #[test]
+    fn a_rejection_puts_a_job_off_and_an_unknown_outcome_is_not_a_failure() {
+        let rejected = CallError::<String>::rejected(
+            "psp".into(),
+            Rejection::BreakerOpen,
+            Some(Duration::from_secs(3)),
+        );
+        assert_eq!(rejected.meaning().class, Class::Permanent);
+        let failure = rejected.into_failure();
+        assert!(failure.put_off);
+        assert_eq!(failure.retry_after, Some(Duration::from_secs(3)));
+        let story = Box::new(Story {
+            attempts: Vec::new(),
+            source: Some("boom".to_owned()),
+        });
+        let unknown = CallError::failed(
+            "psp".into(),
+            Kind::Failed,
+            MaybeApplied,
+            Meaning::TRANSIENT,
+            Suppressed::NotRepeatable,
+            story,
+        );
+        assert_eq!(
+            unknown.to_string(),
+            "the call of psp failed, no further attempt: not_repeatable: boom"
+        );
+        assert_eq!(unknown.into_failure().class, Class::Unknown);
+    }
+
+    #[test]
+    fn an_error_is_small() {
+        assert!(std::mem::size_of::<CallError<[u8; 4096]>>() <= 96);
+    }
+}

@@ -1,0 +1,5 @@
+//! Properties of the policy stack, its figures, and its doors. One binary, fully parallel.
+
+mod allocations;
+mod properties;
+mod races;

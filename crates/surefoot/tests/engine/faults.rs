@@ -442,3 +442,38 @@ async fn an_enqueue_whose_answer_was_lost_is_one_job() {
     assert!(error.is_transient(), "{error:?}");
     assert_eq!(faulty.counts(Verb::Enqueue).calls, 6);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_ended_by_its_own_settlement_was_not_lost() {
+    let world = World::new();
+    let faulty = FaultyStore::over(Arc::clone(&world.store), 1);
+    let world = World::over(Arc::new(faulty.clone()));
+    let run = |task: Task, _: Cx| async move {
+        tokio::time::sleep(s(1)).await;
+        Ok(task.n)
+    };
+    let seldom = EngineOptions {
+        poll: s(60),
+        ..options()
+    };
+    let engine = world
+        .node()
+        .options(seldom)
+        .handle(run, JobPolicy::default())
+        .start()
+        .await
+        .unwrap();
+    let job = engine.enqueue(Task::n(5)).await.unwrap();
+    tokio::time::sleep(ms(900)).await;
+    // The settlement is committed, and its answer comes after the next heartbeat.
+    faulty.next(Verb::Advance, Fault::Late(s(8)));
+    tokio::time::sleep(s(20)).await;
+    assert_eq!(world.state(job.id).await, StateName::Succeeded);
+    assert_eq!(faulty.counts(Verb::Advance).delayed, 1);
+    assert_eq!(
+        world.told.count("lease lost"),
+        0,
+        "{:?}",
+        world.told.lines()
+    );
+}

@@ -89,7 +89,7 @@ pub(super) enum Op {
 pub(super) struct End {
     pub(super) lease: u8,
     pub(super) how: How,
-    /// Added to the epoch of the lease.
+    /// 1 to use an epoch that was never given.
     pub(super) epoch_off: u8,
     pub(super) roll: u64,
 }

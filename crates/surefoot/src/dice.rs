@@ -50,11 +50,11 @@ impl Dice {
 
 /// A delay that doubles with each failure up to a cap, full jitter over its upper half.
 #[derive(Debug)]
-pub(crate) struct Pause {
+pub(crate) struct Rest {
     next: Duration,
 }
 
-impl Pause {
+impl Rest {
     /// The first delay after a failure of the store.
     const FIRST: Duration = Duration::from_millis(50);
     /// The longest: work goes on within seconds after the database came back.
@@ -87,17 +87,17 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_to_their_cap_and_start_over() {
+    fn rests_grow_to_their_cap_and_start_over() {
         let dice = Dice::seeded(1, "node");
-        let mut pause = Pause::new();
-        let delays: Vec<Duration> = (0..12).map(|_| pause.after_failure(&dice)).collect();
-        assert!(delays[0] >= Pause::FIRST / 2 && delays[0] <= Pause::FIRST);
+        let mut rest = Rest::new();
+        let delays: Vec<Duration> = (0..12).map(|_| rest.after_failure(&dice)).collect();
+        assert!(delays[0] >= Rest::FIRST / 2 && delays[0] <= Rest::FIRST);
         assert!(
-            delays.iter().all(|delay| *delay <= Pause::LONGEST),
+            delays.iter().all(|delay| *delay <= Rest::LONGEST),
             "{delays:?}"
         );
-        assert!(delays[11] >= Pause::LONGEST / 2, "{delays:?}");
-        pause.reset();
-        assert!(pause.after_failure(&dice) <= Pause::FIRST);
+        assert!(delays[11] >= Rest::LONGEST / 2, "{delays:?}");
+        rest.reset();
+        assert!(rest.after_failure(&dice) <= Rest::FIRST);
     }
 }

@@ -13,7 +13,12 @@ use crate::job::{Job, Outcome};
 /// Runs the attempts of a kind, payload in and result out.
 ///
 /// The future may be dropped at any await: after a time-out, a lost lease or a drain, each after a grace in which
-/// [`Cx::cancelled`] tells it. A panic is caught and counts as a transient failure.
+/// [`Cx::cancelled`] tells it. A panic is caught; it is a transient
+/// failure, or an unknown outcome where the kind's policy declares a recovery.
+///
+/// A handler that blocks its thread cannot be dropped: its lease is held until it ends, for a limited time
+/// ([`EngineOptions::stuck_max`](crate::EngineOptions::stuck_max)). What it leaves behind in other tasks or blocking
+/// threads is not seen by the engine: wait for those, or a second run may overlap with them.
 #[async_trait]
 pub trait Handler: Send + Sync + 'static {
     /// Runs one attempt.

@@ -1,6 +1,8 @@
 //! One typed stream of everything that happens, for metrics, traces and logs. The engine counts nothing itself and
 //! knows no metrics library.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use surefoot_core::error::StoreError;
@@ -98,8 +100,8 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Sees everything that happens. It is called on the engine's own tasks: it must not block, and a panic of it is
-/// not caught.
+/// Sees everything that happens. It is called on the engine's own tasks: it must not block. Its panics
+/// are caught and logged.
 pub trait Observer: Send + Sync + 'static {
     /// Takes note of something that happened.
     fn on(&self, event: &Event<'_>) {
@@ -116,6 +118,24 @@ pub trait Observer: Send + Sync + 'static {
             kind = %job.kind,
             worker = %job.state.worker,
         )
+    }
+}
+
+/// An observer whose panics end with it: a fault in somebody's metrics must not stop the engine.
+pub(crate) struct Guarded(pub(crate) Arc<dyn Observer>);
+
+impl Observer for Guarded {
+    fn on(&self, event: &Event<'_>) {
+        if catch_unwind(AssertUnwindSafe(|| self.0.on(event))).is_err() {
+            tracing::error!(?event, "the observer panicked");
+        }
+    }
+
+    fn attempt_span(&self, job: &LeasedJob) -> tracing::Span {
+        catch_unwind(AssertUnwindSafe(|| self.0.attempt_span(job))).unwrap_or_else(|_| {
+            tracing::error!(job = %job.id, "the observer panicked");
+            tracing::Span::none()
+        })
     }
 }
 

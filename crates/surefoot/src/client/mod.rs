@@ -21,7 +21,7 @@ use crate::bounded::{Bounded, STORE_TIMEOUT};
 use crate::clock::NodeClock;
 use crate::dice::Dice;
 use crate::local::Local;
-use crate::observe::Observer;
+use crate::observe::{Guarded, Observer};
 use crate::policies::Policies;
 
 pub use pull::Reported;
@@ -55,7 +55,7 @@ impl Client {
         Self::assembled(store, clock, policies, observer, STORE_TIMEOUT, Dice::new())
     }
 
-    /// A client whose clock is set by the store's.
+    /// A client whose clock is set by the store's, once; the client of an engine follows the store's clock.
     ///
     /// # Errors
     /// What the store answered when it was asked for its time.
@@ -77,6 +77,7 @@ impl Client {
         store_timeout: Duration,
         dice: Dice,
     ) -> Self {
+        let observer: Arc<dyn Observer> = Arc::new(Guarded(observer));
         let store = Arc::new(Bounded::new(store, store_timeout, Arc::clone(&observer)));
         Self {
             store,

@@ -18,6 +18,8 @@ use crate::job::{Job, JobRef};
 const POLL_FIRST: Duration = Duration::from_millis(50);
 /// The longest pause between two looks at a job.
 const POLL_LONGEST: Duration = Duration::from_secs(2);
+/// The longest wait for a change; a longer one is cut to it.
+const WAIT_LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// How long one wait of [`Client::result_of`] lasts.
 const WAIT: Duration = Duration::from_secs(60);
 
@@ -58,7 +60,7 @@ pub enum Changed {
 }
 
 impl Client {
-    /// Waits until a job is not as it was `seen`, at most `at_most`. With `None` it answers at once.
+    /// Waits until a job is not as it was `seen`, at most `at_most` and a day. With `None` it answers at once.
     ///
     /// # Errors
     /// What the store answered.
@@ -68,7 +70,7 @@ impl Client {
         seen: Option<&Seen>,
         at_most: Duration,
     ) -> Result<Changed, StoreError> {
-        let ends_at = Instant::now() + at_most;
+        let ends_at = Instant::now() + at_most.min(WAIT_LONGEST);
         let watching = self.local.watch(job);
         let mut pause = POLL_FIRST;
         loop {

@@ -19,7 +19,7 @@ use super::attempt::{Attempt, Ended};
 use super::backlog::{Backlog, Batch};
 use super::drain::{DrainClock, Drained, Phase};
 use super::node::Node;
-use crate::dice::Pause;
+use crate::dice::Rest;
 use crate::observe::Event;
 
 /// The shortest wait for a job that becomes due.
@@ -31,7 +31,7 @@ pub(super) struct AdvanceLoop {
     terms: Vec<KindTerms>,
     attempts: JoinSet<Ended>,
     backlog: Backlog,
-    pause: Pause,
+    backing_off: Rest,
     /// There may be something to claim.
     hungry: bool,
     /// Claims were sent whose answer was lost.
@@ -49,7 +49,7 @@ impl AdvanceLoop {
             node,
             attempts: JoinSet::new(),
             backlog: Backlog::new(),
-            pause: Pause::new(),
+            backing_off: Rest::new(),
             hungry: true,
             claims_lost: false,
             reachable: true,
@@ -106,7 +106,7 @@ impl AdvanceLoop {
     fn take_in(&mut self, ended: Result<Ended, JoinError>) {
         match ended {
             Ok(ended) => self.backlog.push(&self.node, ended),
-            // Attempts catch the panics of handlers; what comes here is a panic of an observer. Its job lapses.
+            // Attempts catch the panics of handlers; this one is ours. Its job lapses.
             Err(error) => tracing::error!(%error, "an attempt broke off"),
         }
     }
@@ -142,7 +142,7 @@ impl AdvanceLoop {
         self.hungry |= claim.is_some();
         match answer {
             Ok(advanced) => {
-                self.pause.reset();
+                self.backing_off.reset();
                 self.node.claimed.is_now();
                 self.backlog.answered(&self.node, &batch, &advanced.settled);
                 if let Some(claim) = claim {
@@ -230,7 +230,7 @@ impl AdvanceLoop {
 
     /// Waits after a failure, a little longer each time; a drain cuts it short.
     async fn rest(&mut self, error: &StoreError, drain: &mut DrainClock) {
-        let pause = self.pause.after_failure(self.node.client.dice());
+        let pause = self.backing_off.after_failure(self.node.client.dice());
         tracing::warn!(%error, ?pause, "could not settle and claim, trying again");
         tokio::select! {
             () = tokio::time::sleep(pause) => {}

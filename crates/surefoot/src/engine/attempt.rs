@@ -16,6 +16,7 @@ use surefoot_core::settle::{Report, Settlement, settle};
 use surefoot_core::timeouts::{Fired, TimeoutKind, effective_timeout};
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::EngineOptions;
 use super::node::Node;
 use crate::cx::{CancelCause, Cx};
 use crate::handler::Handler;
@@ -58,7 +59,7 @@ impl Attempt {
             // A sound policy has a lease that is longer than its time-out.
             Fired::Lease => TimeoutKind::Job,
         };
-        let ends_at = Instant::now() + limit.within;
+        let ends_at = Instant::now() + limit.within.min(EngineOptions::TIME_MAX);
         let hold_until = ends_at + node.options.cancel_grace + node.options.stuck_max;
         let running = Arc::new(Running::new(&job, policy.lease, hold_until));
         Self {

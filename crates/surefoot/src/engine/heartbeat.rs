@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::node::Node;
 use crate::bounded::within;
 use crate::cx::CancelCause;
-use crate::dice::Pause;
+use crate::dice::Rest;
 use crate::observe::Event;
 use crate::running::Running;
 
@@ -68,16 +68,16 @@ impl Heartbeat {
 
     async fn beat_on(&mut self) {
         let mut heart: Option<Box<dyn Heart>> = None;
-        let mut pause = Pause::new();
+        let mut rest = Rest::new();
         loop {
             match self.round(&mut heart).await {
                 Ok(()) => {
-                    pause.reset();
+                    rest.reset();
                     sleep(self.every).await;
                 }
                 Err(error) => {
                     heart = None;
-                    let pause = pause.after_failure(self.node.client.dice()).min(self.every);
+                    let pause = rest.after_failure(self.node.client.dice()).min(self.every);
                     tracing::warn!(%error, ?pause, "the heartbeat failed, connecting again");
                     sleep(pause).await;
                 }

@@ -10,14 +10,14 @@ use surefoot_core::port::{Announcements, Queues};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::node::Node;
-use crate::dice::Pause;
+use crate::dice::Rest;
 
 /// A connection that is silently gone looks like one on which nothing happens, so each is renewed after this time.
 const RENEW: Duration = Duration::from_secs(300);
 
 /// Runs until it is stopped, or until it is known that the database carries no announcements.
 pub(super) async fn run(node: Arc<Node>) {
-    let mut pause = Pause::new();
+    let mut rest = Rest::new();
     loop {
         match node.client.store().announcements().await {
             Ok(None) => return,
@@ -25,7 +25,7 @@ pub(super) async fn run(node: Arc<Node>) {
                 // Work may have been announced while nobody listened.
                 node.client.local().work.notify_one();
                 match listen(&node, &mut *stream).await {
-                    Ok(()) => pause.reset(),
+                    Ok(()) => rest.reset(),
                     Err(error) => {
                         tracing::warn!(%error, "the announcements broke off, connecting again")
                     }
@@ -33,7 +33,7 @@ pub(super) async fn run(node: Arc<Node>) {
             }
             Err(error) => tracing::warn!(%error, "no announcements, connecting again"),
         }
-        sleep(pause.after_failure(node.client.dice())).await;
+        sleep(rest.after_failure(node.client.dice())).await;
     }
 }
 

@@ -8,6 +8,9 @@ use surefoot_core::port::{BATCH_MAX, Queues};
 
 use crate::bounded::STORE_TIMEOUT;
 
+/// How many of [`EngineOptions::times`] are intervals of a loop or of a call.
+const INTERVALS: usize = 3;
+
 /// How a node works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
@@ -74,6 +77,9 @@ impl EngineOptions {
     /// The shortest interval of any loop: none of them may spin.
     pub const INTERVAL_MIN: Duration = Duration::from_millis(10);
 
+    /// The longest that any time in here may be: a year.
+    pub const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
     /// Every contradiction, each with its remedy; empty when the options are sound.
     #[must_use]
     pub fn validate(&self) -> Vec<String> {
@@ -84,15 +90,19 @@ impl EngineOptions {
                 self.concurrency
             ));
         }
-        for (name, interval) in [
-            ("poll", self.poll),
-            ("sweep", self.sweep),
-            ("store_timeout", self.store_timeout),
-        ] {
+        for (name, interval) in self.times().into_iter().take(INTERVALS) {
             if interval < Self::INTERVAL_MIN {
                 faults.push(format!(
                     "{name} is {interval:?}, give {:?} or more",
                     Self::INTERVAL_MIN
+                ));
+            }
+        }
+        for (name, time) in self.times() {
+            if time > Self::TIME_MAX {
+                faults.push(format!(
+                    "{name} is {time:?}, give at most {:?}",
+                    Self::TIME_MAX
                 ));
             }
         }
@@ -114,6 +124,17 @@ impl EngineOptions {
         }
         faults
     }
+
+    const fn times(&self) -> [(&'static str, Duration); 6] {
+        [
+            ("poll", self.poll),
+            ("sweep", self.sweep),
+            ("store_timeout", self.store_timeout),
+            ("cancel_grace", self.cancel_grace),
+            ("stuck_max", self.stuck_max),
+            ("drain_grace", self.drain_grace),
+        ]
+    }
 }
 
 #[cfg(test)]
@@ -130,11 +151,12 @@ mod tests {
         let options = EngineOptions {
             concurrency: 0,
             poll: Duration::ZERO,
+            drain_grace: Duration::MAX,
             queues: Queues::Only(Vec::new()),
             queue_limits: BTreeMap::from([(Queue::standard(), 0)]),
             seed: Some(1),
             ..EngineOptions::default()
         };
-        assert_eq!(options.validate().len(), 5, "{:?}", options.validate());
+        assert_eq!(options.validate().len(), 6, "{:?}", options.validate());
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use surefoot::core::job::{AttemptOutcome, DeadReason, StateName};
-use surefoot::core::settle::Report;
-use surefoot::{Cx, Engine, JobPolicy, Policies, Recovery, Reported};
+use surefoot::core::settle::{Fence, Report, Settlement, settle};
+use surefoot::core::time::Roll;
+use surefoot::{CancelCause, Cx, Engine, JobPolicy, Policies, Recovery, Reported};
 
 use crate::world::{Notes, Task, World, notes, policy_with_backoff, s};
 
@@ -151,5 +152,59 @@ async fn six_thousand_lost_leases_are_all_found() {
             .map(|line| (line.state, line.count))
             .collect::<Vec<_>>(),
         [(StateName::Retrying, 6000)]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_whose_lease_was_lost_is_told_and_dropped() {
+    let world = World::new();
+    let causes = notes();
+    let seen = Arc::clone(&causes);
+    let run = move |task: Task, cx: Cx| {
+        let causes = Arc::clone(&seen);
+        async move {
+            if cx.attempt() > 1 {
+                return Ok(task.n);
+            }
+            causes.add(cx.cancelled().await);
+            std::future::pending().await
+        }
+    };
+    let engine = world
+        .node()
+        .handle(run, policy_with_backoff(&[60]))
+        .start()
+        .await
+        .unwrap();
+    let job = engine.enqueue(Task::n(1)).await.unwrap().id;
+    tokio::time::sleep(s(1)).await;
+    // What another node would write if it took this one for dead.
+    let leased = world.job(job).await.job.into_leased().unwrap();
+    let now = engine.client().now();
+    let settlement = settle(
+        &leased,
+        Report::Lost,
+        &policy_with_backoff(&[60]),
+        now,
+        Roll(0),
+    );
+    let fence = Fence {
+        lapsed_before: None,
+        ..settlement.fence
+    };
+    let stolen = Settlement {
+        fence,
+        ..settlement
+    };
+    world.store.advance(&[stolen], None, now).await.unwrap();
+
+    tokio::time::sleep(s(8)).await;
+    assert_eq!(causes.all(), [CancelCause::LeaseLost]);
+    assert_eq!(world.told.count("lease lost task"), 1);
+    assert_eq!(engine.health().running, 0, "it was dropped");
+    assert_eq!(
+        world.outcomes(job).await,
+        [Some(AttemptOutcome::Lost)],
+        "and wrote nothing"
     );
 }

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use surefoot::core::id::{Epoch, JobId};
 use surefoot::core::job::{AttemptOutcome, DeadReason, JobState, StateName};
 use surefoot::core::port::Store;
+use surefoot::core::time::Timestamp;
 use surefoot::{
-    Client, Cx, Engine, EngineOptions, Failure, Job, JobPolicy, NoObserver, Outcome, Policies,
-    Recovery,
+    Client, Cx, Engine, EngineOptions, Failure, Job, JobPolicy, NoObserver, Observer, Outcome,
+    Policies, Recovery,
 };
-use surefoot_testkit::{Fault, FaultRates, FaultyStore, Verb};
+use surefoot_testkit::{Fault, FaultRates, FaultyStore, ManualClock, MemoryStore, Verb};
 
 use crate::world::{Task, World, ms, notes, options, policy_with_backoff, s};
 
@@ -476,4 +477,125 @@ async fn a_lease_that_ended_by_its_own_settlement_was_not_lost() {
         "{:?}",
         world.told.lines()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_whose_answer_came_late_is_extended_before_it_starts() {
+    let world = World::new();
+    let faulty = FaultyStore::over(Arc::clone(&world.store), 1);
+    let world = World::over(Arc::new(faulty.clone()));
+    let run = |task: Task, _: Cx| async move { Ok(task.n) };
+    let policy = JobPolicy {
+        timeout: s(10),
+        lease: s(12),
+        ..JobPolicy::default()
+    };
+    let engine = world.node().handle(run, policy).start().await.unwrap();
+    tokio::time::sleep(ms(10)).await;
+    faulty.next(Verb::Advance, Fault::Late(s(9)));
+    let job = engine.enqueue(Task::n(1)).await.unwrap();
+    tokio::time::sleep(s(10)).await;
+    assert_eq!(world.state(job.id).await, StateName::Succeeded);
+    assert_eq!(faulty.counts(Verb::Extend).calls, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_nodes_clock_follows_the_stores() {
+    let world = World::new();
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(1_000_000_000)));
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::<ManualClock>::clone(&clock)));
+    let faulty = FaultyStore::over(store, 1);
+    let world = World {
+        store: Arc::new(faulty.clone()),
+        ..world
+    };
+    let engine = world.node().start().await.unwrap();
+    tokio::time::sleep(s(1)).await;
+    clock.advance(s(7200));
+    tokio::time::sleep(s(20)).await;
+    let hours_later = Timestamp::from_micros(1_000_000_000).after(s(7200));
+    let ahead = engine.client().now().since(hours_later);
+    assert!(ahead < s(20), "{ahead:?}");
+    assert!(engine.client().now() >= hours_later);
+
+    // A slow answer says too little.
+    clock.advance(s(3600));
+    for _ in 0..4 {
+        faulty.next(Verb::Beat, Fault::Late(s(5)));
+    }
+    tokio::time::sleep(s(40)).await;
+    assert!(engine.client().now() < hours_later.after(s(3600)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_of_the_heartbeat_that_failed_is_made_again() {
+    let world = World::new();
+    let faulty = FaultyStore::over(Arc::clone(&world.store), 1);
+    let world = World::over(Arc::new(faulty.clone()));
+    let engine = world.node().start().await.unwrap();
+    tokio::time::sleep(s(1)).await;
+    faulty.next(Verb::Beat, Fault::Before);
+    faulty.next(Verb::Heart, Fault::Before);
+    tokio::time::sleep(s(60)).await;
+    assert_eq!(faulty.counts(Verb::Heart).calls, 3);
+    assert!(engine.health().is_ready());
+}
+
+#[tokio::test(start_paused = true)]
+async fn announcements_are_listened_to_again_after_they_broke_off() {
+    let world = World::new();
+    let faulty = FaultyStore::over(Arc::clone(&world.store), 1);
+    let nodes = World::over(Arc::new(faulty.clone()));
+    let run = |task: Task, _: Cx| async move { Ok(task.n) };
+    let seldom = EngineOptions {
+        poll: s(3600),
+        ..options()
+    };
+    for _ in 0..3 {
+        faulty.next(Verb::Announcements, Fault::Before);
+    }
+    let _engine = nodes
+        .node()
+        .options(seldom)
+        .handle(run, JobPolicy::default())
+        .start()
+        .await
+        .unwrap();
+    let elsewhere = world.client(Policies::new()).await;
+    // Handed in while nobody listens: found when somebody listens again, not an hour later.
+    tokio::time::sleep(ms(5)).await;
+    let missed = elsewhere.enqueue_job(&Task::n(1)).await.unwrap().id;
+    tokio::time::sleep(s(5)).await;
+    assert_eq!(world.state(missed).await, StateName::Succeeded);
+    assert!(faulty.counts(Verb::Announcements).calls >= 4);
+    // A connection that is silently gone is renewed.
+    tokio::time::sleep(s(1000)).await;
+    assert!(faulty.counts(Verb::Announcements).calls >= 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_that_panics_stops_nothing() {
+    struct Bad;
+    impl Observer for Bad {
+        fn on(&self, event: &surefoot::Event<'_>) {
+            panic!("cannot count {event:?}");
+        }
+
+        fn attempt_span(&self, _: &surefoot::core::job::LeasedJob) -> tracing::Span {
+            panic!("no span");
+        }
+    }
+    let world = World::new();
+    let run = |task: Task, _: Cx| async move { Ok(task.n) };
+    let engine = world
+        .node()
+        .observer(Arc::new(Bad))
+        .handle(run, JobPolicy::default())
+        .start()
+        .await
+        .unwrap();
+    for n in 0..3 {
+        let job = engine.enqueue(Task::n(n)).await.unwrap();
+        assert_eq!(engine.result(job).await.unwrap(), n);
+    }
 }

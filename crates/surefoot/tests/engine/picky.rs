@@ -22,6 +22,7 @@ struct Picky {
     inner: Arc<dyn Store>,
     refused: Mutex<HashSet<JobId>>,
     all: Mutex<bool>,
+    upkeep: Mutex<u32>,
 }
 
 impl Picky {
@@ -30,6 +31,7 @@ impl Picky {
             inner,
             refused: Mutex::default(),
             all: Mutex::new(false),
+            upkeep: Mutex::new(0),
         })
     }
 
@@ -140,8 +142,13 @@ impl Store for Picky {
         self.inner.depth(now).await
     }
 
-    async fn maintain(&self, keep: Duration, now: Timestamp) -> Answer<Maintained> {
-        self.inner.maintain(keep, now).await
+    async fn maintain(&self, _: Duration, _: Timestamp) -> Answer<Maintained> {
+        let mut calls = self.upkeep.lock().unwrap();
+        *calls += 1;
+        Ok(Maintained {
+            jobs_dropped: 1,
+            more: *calls < 7,
+        })
     }
 
     async fn database_now(&self) -> Answer<Timestamp> {
@@ -243,4 +250,17 @@ async fn lost_leases_that_cannot_be_settled_do_not_hide_those_behind_them() {
         let expected = (index >= 200).then_some(AttemptOutcome::Lost);
         assert_eq!(outcomes, [expected], "job {index}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn upkeep_goes_on_until_nothing_is_left_and_then_rests_an_hour() {
+    let world = World::new();
+    let picky = Picky::over(Arc::clone(&world.store));
+    let world = World::over(Arc::clone(&picky) as Arc<dyn Store>);
+    let _node = world.node().start().await.unwrap();
+    tokio::time::sleep(s(65)).await;
+    assert_eq!(*picky.upkeep.lock().unwrap(), 7);
+    tokio::time::sleep(s(6 * 3600)).await;
+    let later = *picky.upkeep.lock().unwrap() - 7;
+    assert!((4..=8).contains(&later), "{later} in six hours");
 }

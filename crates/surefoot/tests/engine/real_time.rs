@@ -147,3 +147,45 @@ fn a_handler_that_is_stuck_beyond_the_limit_is_given_up() {
         assert_eq!(engine.health().running, 0);
     });
 }
+
+/// A drain does not wait for ever for a handler that blocks its thread: it says that it left one behind.
+#[test]
+fn a_drain_ends_while_a_handler_is_stuck() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let world = World::new();
+        let run = |task: Task, _: Cx| async move {
+            std::thread::sleep(s(3));
+            Ok(task.n)
+        };
+        let options = EngineOptions {
+            heartbeat: Heartbeat::OwnThread,
+            drain_grace: ms(100),
+            cancel_grace: ms(50),
+            store_timeout: ms(200),
+            ..options()
+        };
+        let engine = world
+            .node()
+            .options(options)
+            .handle(run, JobPolicy::default())
+            .start()
+            .await
+            .unwrap();
+        let job = engine.enqueue(Task::n(0)).await.unwrap();
+        tokio::time::sleep(ms(300)).await;
+        let began = Instant::now();
+        let left = engine.drain().await;
+        assert!(began.elapsed() < s(2), "{:?}", began.elapsed());
+        assert_eq!((left.abandoned, left.unsettled), (1, 0));
+        assert_eq!(
+            world.state(job.id).await,
+            StateName::Running,
+            "its lease will lapse"
+        );
+    });
+}

@@ -25,6 +25,7 @@ mod router;
 mod routes;
 mod serve;
 mod stall;
+mod standing;
 mod state;
 mod status_text;
 mod token;

@@ -15,8 +15,8 @@ pub(crate) struct StatusFacts<'a> {
     pub(crate) state: &'a JobState,
     /// How often it was started.
     pub(crate) starts: u32,
-    /// How its last attempt ended that was not given back unused; `None` when that is not known.
-    pub(crate) last_outcome: Option<AttemptOutcome>,
+    /// The outcome that stands of its attempts ([`crate::standing`]); `None` when none ended or they are not at hand.
+    pub(crate) standing: Option<AttemptOutcome>,
     /// The time at which the sentence is read.
     pub(crate) now: Timestamp,
 }
@@ -50,7 +50,7 @@ pub(crate) fn status_text(facts: StatusFacts<'_>, language: Language) -> String 
 
 impl StatusFacts<'_> {
     fn may_have_happened(&self) -> bool {
-        match self.last_outcome {
+        match self.standing {
             Some(AttemptOutcome::Unknown | AttemptOutcome::TimedOut | AttemptOutcome::Lost) => true,
             None
             | Some(
@@ -427,11 +427,11 @@ mod tests {
                 "Đang chờ đến lượt.",
             ),
         ];
-        for (state, starts, last_outcome, english, vietnamese) in &table {
+        for (state, starts, standing, english, vietnamese) in &table {
             let facts = StatusFacts {
                 state,
                 starts: *starts,
-                last_outcome: *last_outcome,
+                standing: *standing,
                 now: NOW,
             };
             assert_eq!(status_text(facts, English), *english);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use surefoot_core::id::{Epoch, Key};
-use surefoot_core::job::{Attempt, AttemptOutcome, Death, Job, JobState, Run};
+use surefoot_core::job::{AttemptOutcome, Death, Job, JobState, Run};
 use surefoot_core::port::JobRecord;
 use surefoot_core::time::Timestamp;
 use utoipa::ToSchema;
@@ -12,6 +12,7 @@ use super::record::{ActionRecord, AttemptRecord, RevisionRecord, revisions};
 use super::time::WireTime;
 use super::word::{ReasonWord, RecoveryWord, StateWord};
 use crate::language::Language;
+use crate::standing::standing_outcome;
 use crate::status_text::{StatusFacts, status_text};
 
 /// For whom and when a job is shown.
@@ -160,7 +161,7 @@ impl JobDocument {
     /// The whole job.
     pub(crate) fn new(record: &JobRecord, view: View) -> Self {
         Self {
-            summary: JobSummary::new(&record.job, last_outcome(&record.attempts), view),
+            summary: JobSummary::new(&record.job, standing_outcome(record), view),
             payload: RawJson(record.job.payload.clone()),
             revision: record.job.revision,
             result: match &record.job.state {
@@ -180,21 +181,13 @@ impl JobDocument {
     }
 }
 
-/// How the last attempt ended that did something: one that was given back says nothing of what happened before it.
-fn last_outcome(attempts: &[Attempt]) -> Option<AttemptOutcome> {
-    let ended = attempts.iter().rev().filter_map(|attempt| attempt.outcome);
-    ended
-        .into_iter()
-        .find(|outcome| *outcome != AttemptOutcome::Released)
-}
-
 impl JobSummary {
-    /// The job as a page shows it. `last_outcome` is known only where its attempts are.
-    pub(crate) fn new(job: &Job, last_outcome: Option<AttemptOutcome>, view: View) -> Self {
+    /// The job as a page shows it. What its attempts say is known only where they are.
+    pub(crate) fn new(job: &Job, standing: Option<AttemptOutcome>, view: View) -> Self {
         let facts = StatusFacts {
             state: &job.state,
             starts: job.counts.starts,
-            last_outcome,
+            standing,
             now: view.now,
         };
         let parts = StateParts::of(&job.state);

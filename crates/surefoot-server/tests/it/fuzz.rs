@@ -101,7 +101,7 @@ async fn check(api: &Api, method: &str, path: &str, body: Vec<u8>) -> Result<(),
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_body_is_a_fault_of_the_server(target in prop::sample::select(&TARGETS[..]), body in any_body()) {

@@ -1,33 +1,19 @@
-//! Dead letters: replay, ignore and edit by people, each on record, none of them twice, and the groups they see.
+//! Dead letters: set aside or edited by people, each order on record, and the groups that people see.
 
 use std::sync::Arc;
 
-use surefoot_core::id::JobId;
-use surefoot_core::job::{Counts, DeadReason, JobState, StateName};
+use surefoot_core::job::{DeadReason, JobState, StateName};
 use surefoot_core::port::{
-    Action, ActionVerb, DeadGroup, Enqueued, NewJob, Replay, ReplayEffect, Revision, Steered, Store,
+    Action, ActionVerb, BATCH_MAX, DeadGroup, NewJob, PAGE_MAX, ReplayEffect, Revision, Steered,
+    Store,
 };
 use surefoot_core::settle::Next;
 use surefoot_core::text::{ErrorFingerprint, ErrorText};
 
 use super::fixture::{
-    START, applied, at, at_once, by, created, dead, fresh_id, in_state, job, keyed, kind, payload,
-    permanent, record, running, state_name, take_one,
+    START, advance, applied, at, by, claim, created, dead, fresh_id, in_state, job, kind, payload,
+    permanent, record, replayed, running, take, take_one,
 };
-
-fn order(effect: Option<ReplayEffect>) -> Replay {
-    Replay {
-        effect,
-        by: by("account made"),
-    }
-}
-
-async fn replay(store: &dyn Store, job: JobId, effect: Option<ReplayEffect>) -> Steered {
-    store
-        .replay(job, &order(effect), at(5))
-        .await
-        .expect("replay")
-}
 
 pub async fn only_dead_letters_are_steered(store: Arc<dyn Store>) {
     for state in StateName::ALL
@@ -38,7 +24,7 @@ pub async fn only_dead_letters_are_steered(store: Arc<dyn Store>) {
         let before = record(&*store, id).await;
         let refused = Steered::Refused(state);
         for effect in [None, Some(ReplayEffect::Same), Some(ReplayEffect::New)] {
-            assert_eq!(replay(&*store, id, effect).await, refused);
+            assert_eq!(replayed(&*store, id, effect).await, refused);
         }
         assert_eq!(
             store.ignore(id, &by("known"), at(5)).await.expect("ignore"),
@@ -58,7 +44,7 @@ pub async fn only_dead_letters_are_steered(store: Arc<dyn Store>) {
             state.as_str()
         );
     }
-    assert_eq!(replay(&*store, fresh_id(), None).await, Steered::NotFound);
+    assert_eq!(replayed(&*store, fresh_id(), None).await, Steered::NotFound);
     assert_eq!(
         store
             .ignore(fresh_id(), &by(""), at(5))
@@ -73,113 +59,6 @@ pub async fn only_dead_letters_are_steered(store: Arc<dyn Store>) {
             .expect("edit"),
         Steered::NotFound
     );
-}
-
-pub async fn a_replay_starts_anew_and_keeps_what_was(store: Arc<dyn Store>) {
-    let leased = running(&*store, "mail", START).await;
-    let mut end = permanent(&leased, "no such account", START);
-    end.counts = Counts {
-        starts: 1,
-        failed: 4,
-        crashed: 2,
-        deferred: 3,
-    };
-    applied(&*store, &end, START).await;
-    let before = record(&*store, leased.id).await;
-    assert_eq!(replay(&*store, leased.id, None).await, Steered::Done);
-    let after = record(&*store, leased.id).await;
-    assert_eq!(after.job.state, JobState::Pending { due_at: at(5) });
-    assert_eq!(
-        after.job.counts,
-        Counts {
-            starts: 1,
-            ..Counts::default()
-        },
-        "counts begin anew, but starts go on"
-    );
-    assert_eq!(
-        after.job.generation, 1,
-        "the same effect keeps its provider key"
-    );
-    assert_eq!(
-        after.job.provider_key(),
-        before.job.provider_key(),
-        "no-double-effect: the same key"
-    );
-    assert_eq!(
-        after.attempts, before.attempts,
-        "every-attempt-logged: a replay forgets nothing"
-    );
-    let action = Action {
-        verb: ActionVerb::Replay,
-        at: at(5),
-        by: by("account made"),
-    };
-    assert_eq!(after.actions, [action], "who replayed it is on record");
-    assert_eq!(
-        replay(&*store, leased.id, None).await,
-        Steered::Refused(StateName::Pending),
-        "one order, one replay"
-    );
-    assert_eq!(record(&*store, leased.id).await, after);
-    let second = take_one(&*store, "mail", at(6)).await;
-    assert_eq!((second.counts.starts, second.id), (2, leased.id));
-}
-
-pub async fn a_new_effect_has_a_new_provider_key(store: Arc<dyn Store>) {
-    let id = dead(&*store, "mail", DeadReason::Permanent).await;
-    for generation in 2..=3 {
-        let before = record(&*store, id).await.job.provider_key();
-        assert_eq!(
-            replay(&*store, id, Some(ReplayEffect::New)).await,
-            Steered::Done
-        );
-        let found = record(&*store, id).await;
-        assert_eq!(found.job.generation, generation);
-        assert_ne!(found.job.provider_key(), before);
-        assert_eq!(
-            found.actions.last().map(|action| action.verb),
-            Some(ActionVerb::ReplayNew)
-        );
-        let leased = take_one(&*store, "mail", at(6)).await;
-        assert_eq!(
-            leased.generation, generation,
-            "the handler is given the new key"
-        );
-        applied(&*store, &permanent(&leased, "no", at(6)), at(6)).await;
-    }
-}
-
-pub async fn an_unknown_outcome_needs_a_choice(store: Arc<dyn Store>) {
-    for reason in DeadReason::ALL {
-        for effect in [None, Some(ReplayEffect::Same), Some(ReplayEffect::New)] {
-            let id = dead(&*store, "mail", reason).await;
-            let before = record(&*store, id).await;
-            let answer = replay(&*store, id, effect).await;
-            if reason.needs_effect_choice() && effect.is_none() {
-                assert_eq!(
-                    answer,
-                    Steered::NeedsEffectChoice,
-                    "no-double-effect: {reason:?} must be told"
-                );
-                assert_eq!(
-                    record(&*store, id).await,
-                    before,
-                    "no-double-effect: nothing was written"
-                );
-            } else {
-                assert_eq!(answer, Steered::Done, "{reason:?} {effect:?}");
-                let generation = if effect == Some(ReplayEffect::New) {
-                    2
-                } else {
-                    1
-                };
-                assert_eq!(record(&*store, id).await.job.generation, generation);
-                let leased = take_one(&*store, "mail", at(6)).await;
-                assert_eq!(leased.id, id);
-            }
-        }
-    }
 }
 
 pub async fn an_ignored_letter_stays_readable(store: Arc<dyn Store>) {
@@ -262,33 +141,12 @@ pub async fn an_edit_keeps_what_was(store: Arc<dyn Store>) {
         by: by("typo"),
     };
     assert_eq!(found.actions, [edit(5), edit(6)]);
-    assert_eq!(replay(&*store, id, None).await, Steered::Done);
+    assert_eq!(replayed(&*store, id, None).await, Steered::Done);
     assert_eq!(
         take_one(&*store, "mail", at(7)).await.payload.as_str(),
         texts[1],
         "the handler is given the edited one"
     );
-}
-
-pub async fn a_letter_keeps_its_key_beside_a_twin(store: Arc<dyn Store>) {
-    let first = keyed("mail", "k");
-    in_state(&*store, first.clone(), StateName::Dead).await;
-    let twin = keyed("mail", "k");
-    assert_eq!(
-        store
-            .enqueue(std::slice::from_ref(&twin), at(1))
-            .await
-            .expect("enqueue"),
-        [Enqueued::Existing(first.id)],
-        "no-double-effect: a dead letter is still the one job of its key"
-    );
-    assert_eq!(store.job(twin.id).await.expect("job"), None);
-    assert_eq!(
-        replay(&*store, first.id, None).await,
-        Steered::Done,
-        "no-lost-intent: and it can be replayed"
-    );
-    assert_eq!(take_one(&*store, "mail", at(6)).await.id, first.id);
 }
 
 pub async fn letters_are_grouped_by_kind_reason_and_fault(store: Arc<dyn Store>) {
@@ -350,7 +208,7 @@ pub async fn letters_are_grouped_by_kind_reason_and_fault(store: Arc<dyn Store>)
             .any(|group| group.latest == crash && group.count == 1),
         "an ignored one is in no group"
     );
-    assert_eq!(replay(&*store, latest, None).await, Steered::Done);
+    assert_eq!(replayed(&*store, latest, None).await, Steered::Done);
     assert_eq!(
         store.dead_groups().await.expect("dead_groups")[0].count,
         3,
@@ -358,52 +216,48 @@ pub async fn letters_are_grouped_by_kind_reason_and_fault(store: Arc<dyn Store>)
     );
 }
 
-pub async fn one_of_many_concurrent_replays_is_done(store: Arc<dyn Store>) {
-    for round in 0..10 {
-        let id = dead(
-            &*store,
-            &format!("kind-{round}"),
-            DeadReason::OutcomeUnknown,
-        )
-        .await;
-        let answers = at_once(6, |_| {
-            let store = store.clone();
-            async move { replay(&*store, id, Some(ReplayEffect::New)).await }
-        })
-        .await;
-        let done = answers
-            .iter()
-            .filter(|answer| **answer == Steered::Done)
-            .count();
-        assert_eq!(
-            done, 1,
-            "no-double-effect: one replay of one dead letter: {answers:?}"
-        );
-        let found = record(&*store, id).await;
-        assert_eq!(
-            (found.job.generation, found.actions.len()),
-            (2, 1),
-            "no-double-effect: one new effect"
-        );
-        assert_eq!(state_name(&*store, id).await, StateName::Pending);
-    }
+pub async fn of_letters_that_died_at_once_the_highest_id_is_the_latest(store: Arc<dyn Store>) {
+    let batch: Vec<_> = (0..5).map(|_| job("mail")).collect();
+    let ids = created(&*store, &batch, START).await;
+    let mut leased = take(&*store, &claim(&["mail"], 5), START).await;
+    leased.rotate_left(2);
+    let ends: Vec<_> = leased
+        .iter()
+        .map(|job| permanent(job, "no such account", at(1)))
+        .collect();
+    advance(&*store, &ends, None, at(1)).await;
+    let groups = store.dead_groups().await.expect("dead_groups");
+    assert_eq!(
+        (groups.len(), groups[0].count, groups[0].latest),
+        (1, 5, ids[4])
+    );
+    assert_eq!((groups[0].oldest_at, groups[0].latest_at), (at(1), at(1)));
 }
 
-pub async fn an_expired_letter_is_replayed(store: Arc<dyn Store>) {
-    let id = created(
-        &*store,
-        &[NewJob {
-            deadline_at: Some(at(3)),
-            ..job("mail")
-        }],
-        START,
-    )
-    .await[0];
-    assert_eq!(store.expire(at(4), 10).await.expect("expire"), [id]);
-    assert_eq!(replay(&*store, id, None).await, Steered::Done);
-    assert_eq!(
-        state_name(&*store, id).await,
-        StateName::Pending,
-        "no-lost-intent: a person's order is carried out"
-    );
+pub async fn groups_are_bounded(store: Arc<dyn Store>) {
+    let batch: Vec<_> = (0..BATCH_MAX).map(|_| job("mail")).collect();
+    created(&*store, &batch, START).await;
+    let most = u32::try_from(BATCH_MAX).expect("it fits");
+    let leased = take(&*store, &claim(&["mail"], most), START).await;
+    let fault = |(n, leased): (usize, _)| {
+        let mut end = permanent(leased, "no", START);
+        let Next::Dead(death) = &mut end.next else {
+            panic!("it dies")
+        };
+        // Two faults for the last hundred jobs, one for each of the others.
+        let fault = if n < BATCH_MAX - 100 { n } else { n % 2 };
+        death.fingerprint = ErrorFingerprint::from_bits(fault as u64);
+        end
+    };
+    let ends: Vec<_> = leased.iter().enumerate().map(fault).collect();
+    advance(&*store, &ends, None, START).await;
+    let sizes: Vec<_> = store
+        .dead_groups()
+        .await
+        .expect("dead_groups")
+        .iter()
+        .map(|group| group.count)
+        .collect();
+    assert_eq!(sizes.len(), PAGE_MAX as usize, "groups are bounded");
+    assert_eq!(sizes[..3], [51, 51, 1], "and the largest come first");
 }

@@ -12,7 +12,7 @@ use surefoot_core::payload::Payload;
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::{
     Advanced, By, Cancelled, Claim, Enqueued, Extended, Extension, JobRecord, KindTerms, NewJob,
-    Queues, Settled, Steered, Store,
+    Queues, Replay, ReplayEffect, Settled, Steered, Store,
 };
 use surefoot_core::settle::{Next, Report, Settlement, settle};
 use surefoot_core::text::ErrorText;
@@ -283,6 +283,19 @@ pub(super) async fn dead(store: &dyn Store, kind_name: &str, reason: DeadReason)
     }
     applied(store, &settlement, START).await;
     leased.id
+}
+
+/// Replays a job five seconds after [`START`].
+pub(super) async fn replayed(
+    store: &dyn Store,
+    job: JobId,
+    effect: Option<ReplayEffect>,
+) -> Steered {
+    let replay = Replay {
+        effect,
+        by: by("account made"),
+    };
+    store.replay(job, &replay, at(5)).await.expect("replay")
 }
 
 /// Ids, in the order of what was leased.

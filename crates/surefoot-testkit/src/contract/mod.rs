@@ -29,6 +29,8 @@ pub mod list;
 pub mod maintain;
 pub mod order;
 pub mod pause;
+pub mod replay;
+pub mod serve;
 pub mod settle;
 
 /// The longest that one case may take, so that a deadlock is a failure and not a test that never ends.
@@ -62,18 +64,13 @@ macro_rules! store_contract {
         $crate::store_contract! { @family $open claim
             a_claimed_job_runs_under_the_terms
             a_running_job_is_not_claimed_again
-            kinds_are_filtered
             a_job_in_the_future_waits_and_says_when
             higher_priority_then_due_time_then_age
-            fair_over_queues
-            queues_are_filtered
-            each_kind_has_its_terms
             a_claim_takes_no_more_than_it_asks
             a_retry_is_claimed_when_due_under_a_higher_epoch
             no_attempt_starts_after_the_deadline
             what_may_not_run_does_not_stand_in_the_way
             concurrent_claimers_never_share_a_job
-            a_claim_that_serves_two_kinds_is_one_order
         }
         $crate::store_contract! { @family $open contend
             overlapping_enqueues_in_opposite_orders
@@ -82,15 +79,11 @@ macro_rules! store_contract {
         }
         $crate::store_contract! { @family $open dead
             only_dead_letters_are_steered
-            a_replay_starts_anew_and_keeps_what_was
-            a_new_effect_has_a_new_provider_key
-            an_unknown_outcome_needs_a_choice
             an_ignored_letter_stays_readable
             an_edit_keeps_what_was
-            a_letter_keeps_its_key_beside_a_twin
             letters_are_grouped_by_kind_reason_and_fault
-            one_of_many_concurrent_replays_is_done
-            an_expired_letter_is_replayed
+            of_letters_that_died_at_once_the_highest_id_is_the_latest
+            groups_are_bounded
         }
         $crate::store_contract! { @family $open depth
             an_empty_store_has_no_depth
@@ -188,6 +181,21 @@ macro_rules! store_contract {
         $crate::store_contract! { @family $open pause
             a_paused_queue_starts_nothing
             the_first_pause_stays_until_it_is_resumed
+        }
+        $crate::store_contract! { @family $open replay
+            a_replay_starts_anew_and_keeps_what_was
+            a_new_effect_has_a_new_provider_key
+            an_unknown_outcome_needs_a_choice
+            a_letter_keeps_its_key_beside_a_twin
+            one_of_many_concurrent_replays_is_done
+            an_expired_letter_is_replayed
+        }
+        $crate::store_contract! { @family $open serve
+            kinds_are_filtered
+            queues_are_filtered
+            fair_over_queues
+            a_claim_that_serves_two_kinds_is_one_order
+            each_kind_has_its_terms
         }
         $crate::store_contract! { @family $open settle
             each_next_state_is_applied

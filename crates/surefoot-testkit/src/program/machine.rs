@@ -1,18 +1,17 @@
 //! Carries out operations and writes down what was answered.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use surefoot_core::error::StoreError;
 use surefoot_core::failure::Failure;
-use surefoot_core::id::{Actor, Epoch, JobId, Worker};
+use surefoot_core::id::{Actor, Epoch, JobId};
 use surefoot_core::job::LeasedJob;
 use surefoot_core::payload::Payload;
-use surefoot_core::policy::{JobPolicy, Recovery};
+use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::{
-    By, Claim, Extension, Heart, JobFilter, KindTerms, NewJob, Queues, Replay, ReplayEffect, Store,
+    By, Claim, Extension, Heart, JobFilter, NewJob, Replay, ReplayEffect, Store,
 };
 use surefoot_core::settle::{Report, Settlement, settle};
 use surefoot_core::text::ErrorText;
@@ -20,7 +19,7 @@ use surefoot_core::time::{Roll, Timestamp};
 use surefoot_core::timeouts::TimeoutKind;
 
 use super::draft::{Draft, kind, name, payload, queue};
-use super::op::{End, How, Op, Scope, Take};
+use super::op::{End, How, Op, Take};
 
 /// When every program begins: 2026-03-01T12:00:00Z.
 const START: Timestamp = Timestamp::from_micros(1_772_366_400_000_000);
@@ -310,60 +309,6 @@ impl Machine {
 
     fn write(&mut self, verb: &str, answer: &dyn Debug) {
         self.transcript.push(format!("{verb} -> {answer:?}"));
-    }
-}
-
-impl Take {
-    fn claim(&self) -> Claim {
-        let recovery = [
-            None,
-            Some(Recovery::SameKey),
-            Some(Recovery::AtMostOnce),
-            Some(Recovery::Repeatable),
-        ][usize::from(self.recovery) % 4];
-        let (queues, queue_limits, kind_max, key_max) = match &self.scope {
-            Scope::All { limits } => {
-                let named = (0..).map(queue).zip(limits);
-                let limits: BTreeMap<_, _> = named
-                    .filter_map(|(queue, limit)| Some((queue, u32::from((*limit)?))))
-                    .collect();
-                (Queues::All, limits, None, None)
-            }
-            Scope::One {
-                queue: number,
-                limit,
-                kind_max,
-                key_max,
-            } => {
-                let limits = limit
-                    .map(|limit| (queue(*number), u32::from(limit)))
-                    .into_iter()
-                    .collect();
-                (
-                    Queues::Only(vec![queue(*number)]),
-                    limits,
-                    *kind_max,
-                    *key_max,
-                )
-            }
-        };
-        let terms = |number| KindTerms {
-            kind: kind(number),
-            lease: Duration::from_secs(40),
-            recovery,
-            concurrency_max: kind_max.map(u32::from),
-            concurrency_per_key_max: key_max.map(u32::from),
-        };
-        Claim {
-            worker: name(Worker::new("w")),
-            kinds: (0..3)
-                .filter(|number| self.kinds & (1 << number) != 0)
-                .map(terms)
-                .collect(),
-            queues,
-            queue_limits,
-            max: self.max.into(),
-        }
     }
 }
 

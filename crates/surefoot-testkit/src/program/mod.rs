@@ -6,6 +6,7 @@ mod draft;
 mod machine;
 mod op;
 mod same;
+mod take;
 
 use std::sync::Arc;
 

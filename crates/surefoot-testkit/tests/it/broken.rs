@@ -379,7 +379,7 @@ fn the_contract_sees_what_is_broken() {
     fails!(
         Break::ClaimBackwards,
         claim::higher_priority_then_due_time_then_age,
-        claim::fair_over_queues,
+        serve::fair_over_queues,
     );
     fails!(
         Break::PageOverlaps,
@@ -388,7 +388,7 @@ fn the_contract_sees_what_is_broken() {
     );
     fails!(
         Break::ReplayWithoutChoice,
-        dead::an_unknown_outcome_needs_a_choice
+        replay::an_unknown_outcome_needs_a_choice
     );
     fails!(
         Break::ForgetsAtOnce,

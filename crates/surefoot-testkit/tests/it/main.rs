@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod broken;
+mod clock;
 mod contract;
 mod faulty;
 mod program;

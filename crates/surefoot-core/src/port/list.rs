@@ -33,7 +33,7 @@ pub struct DeadGroup {
     pub fingerprint: ErrorFingerprint,
     /// The error of the latest of them.
     pub error: ErrorText,
-    /// The latest of them: the one to replay first.
+    /// The latest of them, of those that died at once the one with the highest id: the one to replay first.
     pub latest: JobId,
     /// How many.
     pub count: u64,

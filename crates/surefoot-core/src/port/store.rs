@@ -121,7 +121,8 @@ pub trait Store: Send + Sync + 'static {
         limit: u32,
     ) -> Result<Vec<Job>, StoreError>;
 
-    /// Dead letters by kind, reason and error fingerprint, the largest group first, at most [`PAGE_MAX`] groups; those of one size by kind, reason and fingerprint.
+    /// Dead letters by kind, reason and error fingerprint, the largest group first, those of one size by kind, reason
+    /// and fingerprint; at most [`PAGE_MAX`] groups.
     async fn dead_groups(&self) -> Result<Vec<DeadGroup>, StoreError>;
 
     /// What waits, runs and is dead.

@@ -102,6 +102,25 @@ pub async fn a_job_in_the_future_waits_and_says_when(store: Arc<dyn Store>) {
     assert_eq!(advance(&*store, &[], None, at(90)).await.next_due, None);
 }
 
+pub async fn what_is_due_but_may_not_run_is_not_due_next(store: Arc<dyn Store>) {
+    let due = NewJob {
+        run_at: Some(at(60)),
+        ..job("mail")
+    };
+    let later = NewJob {
+        run_at: Some(at(90)),
+        ..job("mail")
+    };
+    created(&*store, &[due, later], START).await;
+    let none = advance(&*store, &[], Some(&claim(&["mail"], 0)), at(60)).await;
+    // A time that is not after now would make an engine ask again and again.
+    assert_eq!(
+        (ids(&none.leased), none.next_due),
+        (vec![], Some(at(90))),
+        "the next due time is ahead"
+    );
+}
+
 pub async fn higher_priority_then_due_time_then_age(store: Arc<dyn Store>) {
     let of = |priority: i16, run_at: Option<u64>| NewJob {
         priority,

@@ -65,6 +65,7 @@ macro_rules! store_contract {
             a_claimed_job_runs_under_the_terms
             a_running_job_is_not_claimed_again
             a_job_in_the_future_waits_and_says_when
+            what_is_due_but_may_not_run_is_not_due_next
             higher_priority_then_due_time_then_age
             a_claim_takes_no_more_than_it_asks
             a_retry_is_claimed_when_due_under_a_higher_epoch

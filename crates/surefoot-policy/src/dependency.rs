@@ -226,6 +226,15 @@ impl Dependency {
         }
     }
 
+    /// How long the call that runs in this task may still take.
+    #[cfg(feature = "http-client")]
+    pub(crate) fn left(&self) -> Duration {
+        let total = self.0.policy.load().timeout.total;
+        Ambient::current()
+            .deadline
+            .map_or(total, |deadline| deadline.since(TokioClock.now()))
+    }
+
     pub(crate) fn roll(&self) -> Roll {
         match &self.0.dice {
             None => ThreadDice.roll(),

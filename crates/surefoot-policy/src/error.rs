@@ -217,6 +217,80 @@ impl<E> CallError<E> {
         self.story.and_then(|story| story.source)
     }
 
+    pub(crate) fn name(&self) -> Arc<str> {
+        Arc::clone(&self.dependency)
+    }
+
+    /// The error without the call's own one, and that one.
+    pub(crate) fn split(self) -> (CallError<std::convert::Infallible>, Option<E>) {
+        let (story, last) = match self.story {
+            Some(story) => {
+                let Story { attempts, source } = *story;
+                (
+                    Some(Box::new(Story {
+                        attempts,
+                        source: None,
+                    })),
+                    source,
+                )
+            }
+            None => (None, None),
+        };
+        let Self {
+            dependency,
+            kind,
+            certainty,
+            class,
+            health,
+            retry_after,
+            suppressed,
+            ..
+        } = self;
+        (
+            CallError {
+                dependency,
+                kind,
+                certainty,
+                class,
+                health,
+                retry_after,
+                suppressed,
+                story,
+            },
+            last,
+        )
+    }
+
+    /// The same error with another kind of last one.
+    pub(crate) fn with_last<F>(self, last: Option<F>) -> CallError<F> {
+        let Self {
+            dependency,
+            kind,
+            certainty,
+            class,
+            health,
+            retry_after,
+            suppressed,
+            story,
+        } = self;
+        let story = story.map(|story| {
+            Box::new(Story {
+                attempts: story.attempts,
+                source: last,
+            })
+        });
+        CallError {
+            dependency,
+            kind,
+            certainty,
+            class,
+            health,
+            retry_after,
+            suppressed,
+            story,
+        }
+    }
+
     /// What a job reports of it. A rejection puts the job off and uses up no attempt; what may have been applied
     /// is unknown and not merely failed.
     #[must_use]

@@ -14,6 +14,9 @@ pub mod event;
 pub mod fallback;
 pub mod fault;
 pub mod hedge;
+#[cfg(feature = "http-client")]
+pub mod http_client;
+pub mod layer;
 pub mod meaning;
 pub mod meta;
 pub mod policy;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::{Value, json};
-use surefoot_server::Token;
+use surefoot_server::{REQUESTS_MAX, Token};
 use surefoot_testkit::{Fault, Verb};
 
 use crate::harness::{Answer, Api, request, with_json};
@@ -327,4 +327,25 @@ async fn every_type_that_a_caller_can_provoke_is_provoked() {
         ["store-refused"],
         "this needs a fault of the database"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_beyond_the_limit_wait_and_probes_do_not() {
+    let api = Api::new();
+    let busy = Duration::from_secs(3);
+    for _ in 0..REQUESTS_MAX {
+        api.store.next(Verb::Jobs, Fault::Delay(busy));
+    }
+    let began = tokio::time::Instant::now();
+    let all_slots = futures_util::future::join_all((0..REQUESTS_MAX).map(|_| api.get("/v1/jobs")));
+    let one_more = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(api.get("/healthz").await.status, 200);
+        assert_eq!(began.elapsed().as_secs(), 1);
+        assert_eq!(api.get("/v1/queues").await.status, 200);
+        began.elapsed()
+    };
+    let (answers, waited) = tokio::join!(all_slots, one_more);
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    assert_eq!(waited, busy);
 }

@@ -16,28 +16,38 @@ use super::ledger::Ledger;
 use super::order_line;
 use super::row;
 
-/// The fence, over ?1 id, ?2 epoch and ?3 the time before which the lease must have ended, and what a settlement needs
-/// to know of the job.
+/// The fence, over ?1 id, ?2 epoch and ?3 the time before which the lease must have ended.
 macro_rules! fenced {
     ($write:literal) => {
-        concat!(
-            $write,
-            " where seq = (select seq from surefoot_intent where id = ?1)
-                and epoch = ?2 and state = 'running' and lease_until < ?3
-            returning seq, tenant, kind, queue, order_key, concurrency_key, starts, worker, started_at"
-        )
+        concat!($write, fenced!())
+    };
+    () => {
+        " where seq = (select seq from surefoot_intent where id = ?1)
+            and epoch = ?2 and state = 'running' and lease_until < ?3"
+    };
+}
+
+/// What a settlement needs to know of the job, in the order in which [`held`] reads it.
+macro_rules! held_columns {
+    () => {
+        " seq, tenant, kind, queue, order_key, concurrency_key, starts, worker, started_at"
     };
 }
 
 statements! {
-    END = fenced!("-- settle: the job ends and leaves the table of what waits and runs
-        delete from surefoot_job");
+    END = concat!("-- settle: the job ends and leaves the table of what waits and runs
+        delete from surefoot_job", fenced!(), " returning", held_columns!());
+    HELD = concat!("-- settle: the attempt that is about to end
+        select", held_columns!(), " from surefoot_job
+        where seq = (select seq from surefoot_intent where id = ?1) and state = 'running'");
     WAIT = fenced!("-- settle: the job waits again
         update surefoot_job set state = ?4, readiness = 'ready', due_at = ?5, error = ?6,
-            starts = ?7, failed = ?8, crashed = ?9, deferred = ?10, lease_until = null, cancel_requested = 0");
+            starts = ?7, failed = ?8, crashed = ?9, deferred = ?10,
+            lease_until = null, worker = null, started_at = null, recovery = null, cancel_requested = 0");
     DIE = fenced!("-- settle: the job becomes a dead letter
         update surefoot_job set state = 'dead', dead_at = ?4, dead_reason = ?5, fingerprint = ?6, error = ?7,
-            starts = ?8, failed = ?9, crashed = ?10, deferred = ?11, lease_until = null, cancel_requested = 0");
+            starts = ?8, failed = ?9, crashed = ?10, deferred = ?11,
+            lease_until = null, worker = null, started_at = null, recovery = null, cancel_requested = 0");
     HISTORY = "-- settle: what ended is appended to history
         insert into surefoot_job_history (seq, id, state, ended_at, starts, failed, crashed, deferred, reason, result)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
@@ -102,15 +112,17 @@ fn wait(
     due_at: Timestamp,
     error: Option<&ErrorText>,
 ) -> Result<Option<Held>, StoreError> {
+    let id = settlement.job.as_uuid().into_bytes();
+    let held = ledger.first(HELD, [id], held)?;
     let state = if error.is_some() {
         StateName::Retrying
     } else {
         StateName::Pending
     };
-    ledger.first(
+    let waits = ledger.execute(
         WAIT,
         (
-            settlement.job.as_uuid().into_bytes(),
+            id,
             settlement.fence.epoch.0,
             lapsed_before(settlement),
             state.as_str(),
@@ -121,8 +133,8 @@ fn wait(
             settlement.counts.crashed,
             settlement.counts.deferred,
         ),
-        held,
-    )
+    )?;
+    Ok(held.filter(|_| waits > 0))
 }
 
 fn die(
@@ -130,10 +142,12 @@ fn die(
     settlement: &Settlement,
     death: &Death,
 ) -> Result<Option<Held>, StoreError> {
-    ledger.first(
+    let id = settlement.job.as_uuid().into_bytes();
+    let held = ledger.first(HELD, [id], held)?;
+    let died = ledger.execute(
         DIE,
         (
-            settlement.job.as_uuid().into_bytes(),
+            id,
             settlement.fence.epoch.0,
             lapsed_before(settlement),
             death.at.as_micros(),
@@ -145,8 +159,8 @@ fn die(
             settlement.counts.crashed,
             settlement.counts.deferred,
         ),
-        held,
-    )
+    )?;
+    Ok(held.filter(|_| died > 0))
 }
 
 fn end(

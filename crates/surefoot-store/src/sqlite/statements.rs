@@ -58,7 +58,8 @@ fn migrated() -> Connection {
     connection
 }
 
-fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+/// Every statement, with the file that it is in.
+pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES
         .iter()
         .flat_map(|(file, statements)| statements.iter().map(|sql| (*file, *sql)))

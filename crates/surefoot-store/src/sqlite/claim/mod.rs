@@ -17,6 +17,8 @@ pub(super) mod next_due;
 pub(super) mod room;
 pub(super) mod served;
 pub(super) mod take;
+#[cfg(test)]
+mod tests;
 
 use surefoot_core::error::StoreError;
 use surefoot_core::job::LeasedJob;

@@ -5,6 +5,7 @@ mod heart;
 mod migrate;
 mod own_transaction;
 mod processes;
+mod programs;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -89,6 +89,7 @@ struct Service {
 #[derive(Clone, Copy)]
 enum Then {
     Answer(&'static str),
+    AnswerAndClose(&'static str),
     Hang,
     Close,
     Reset,
@@ -121,6 +122,9 @@ async fn serve(mut stream: TcpStream, then: Then, sender: mpsc::UnboundedSender<
         sender.send(std::mem::take(&mut text)).unwrap();
         match then {
             Then::Answer(answer) => stream.write_all(answer.as_bytes()).await.unwrap(),
+            Then::AnswerAndClose(answer) => {
+                return stream.write_all(answer.as_bytes()).await.unwrap();
+            }
             Then::Hang => std::future::pending().await,
             Then::Close => return,
             Then::Reset => {
@@ -174,6 +178,10 @@ async fn what_may_have_been_applied_is_unknown_and_sent_once() {
         (
             Then::Answer(head),
             "mail: no answer within 600ms (attempt time-out fired); the call may have been applied",
+        ),
+        (
+            Then::AnswerAndClose(head),
+            "mail: the connection broke before the answer was complete; the call may have been applied: ",
         ),
         (
             Then::Close,

@@ -30,13 +30,28 @@ impl Folder {
         std::fs::write(self.0.path().join("surefoot.toml"), text).unwrap();
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to its end, which has to come in time.
+    #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> Run {
-        let output = command(self.path(), arguments).output().unwrap();
+        let mut command = command(self.path(), arguments);
+        let mut child = Ended(
+            command
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap(),
+        );
+        let (stdout, stderr) = (
+            whole(child.0.stdout.take().unwrap()),
+            whole(child.0.stderr.take().unwrap()),
+        );
+        let status = child
+            .ended()
+            .unwrap_or_else(|| panic!("it did not end: {arguments:?}"));
         Run {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+            code: status.code(),
+            stdout: stdout.join().unwrap(),
+            stderr: stderr.join().unwrap(),
         }
     }
 
@@ -88,7 +103,7 @@ pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
 
 /// A process that serves.
 pub(crate) struct Node {
-    child: Child,
+    child: Ended,
     log: PathBuf,
     lines: mpsc::Receiver<String>,
     /// What it said when it was ready, with `--json`.
@@ -106,7 +121,7 @@ impl Node {
         let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let lines = lines(child.stdout.take().unwrap());
         let mut node = Self {
-            child,
+            child: Ended(child),
             log,
             lines,
             facts: Value::Null,
@@ -134,13 +149,13 @@ impl Node {
 
     /// `kill -9`.
     pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.child.0.kill().unwrap();
+        self.child.0.wait().unwrap();
     }
 
     /// Sends a signal, such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
+        let id = self.child.0.id().to_string();
         let status = Command::new("kill")
             .args([&format!("-{name}"), &id])
             .status()
@@ -149,27 +164,54 @@ impl Node {
     }
 
     /// Waits until it ended.
+    #[track_caller]
     pub(crate) fn ended(&mut self) -> ExitStatus {
-        let ends_at = Instant::now() + END_MAX;
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status;
-            }
-            assert!(Instant::now() < ends_at, "it did not end: {}", self.log());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        self.child
+            .ended()
+            .unwrap_or_else(|| panic!("it did not end: {}", self.log()))
     }
 }
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // Both fail only for a process that has ended, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
         if std::thread::panicking() {
             eprintln!("log of a node:\n{}", self.log());
         }
     }
+}
+
+/// A process that has ended when this is dropped.
+struct Ended(Child);
+
+impl Ended {
+    /// Waits until it ended; `None` when it did not in time.
+    fn ended(&mut self) -> Option<ExitStatus> {
+        let ends_at = Instant::now() + END_MAX;
+        while Instant::now() < ends_at {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // Both fail only for a process that has ended, which is what is wanted.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// All of an output, read beside the process, so that the writer never blocks.
+fn whole(mut output: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        output.read_to_string(&mut text).unwrap();
+        text
+    })
 }
 
 /// The lines of an output, which is read at once, so that the writer never blocks.

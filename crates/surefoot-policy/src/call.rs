@@ -1,6 +1,8 @@
 //! The engine: one call through all guards in their fixed order. It owns no state and no options; it asks the
 //! parts in turn and carries their answers out. No lock is held while it waits or while it tells anybody.
 
+mod admit;
+mod attempt;
 mod run;
 mod trail;
 
@@ -103,10 +105,9 @@ where
         let mut f = f.lock().unwrap_or_else(PoisonError::into_inner);
         (*f)(attempt)
     };
-    let second = run.second_copy(&begin);
     let first = run.attempt(begin, make);
     let Race { result, other } = race(first, run.hedge_wait(), || {
-        second.into_begin(run).map(|begin| run.attempt(begin, make))
+        run.second_copy().map(|begin| run.attempt(begin, make))
     })
     .await;
     match (result, other) {

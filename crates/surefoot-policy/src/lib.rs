@@ -16,9 +16,11 @@ pub mod fault;
 pub mod hedge;
 #[cfg(feature = "http-client")]
 pub mod http_client;
+pub mod lab;
 pub mod layer;
 pub mod meaning;
 pub mod meta;
+pub mod metrics;
 pub mod policy;
 pub mod rate;
 pub mod retry;

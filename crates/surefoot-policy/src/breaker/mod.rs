@@ -3,14 +3,18 @@
 //! [`BreakerOptions`] is the data, [`Breaker`] the state, one atomic word beside its window. Transitions are
 //! lazy: they happen when somebody calls, by the clock, and no task or timer runs for them.
 
+mod kinds;
 mod options;
 mod permit;
+mod probes;
 mod state;
+mod view;
 mod word;
 
+pub use kinds::{BreakerState, Evidence, Force, Refusal, Transition};
 pub use options::{BreakerMode, BreakerOptions, PROBES_MAX};
 pub use permit::Permit;
-pub use state::{Breaker, BreakerState, Evidence, Force, Refusal, Transition};
+pub use state::Breaker;
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@
 use surefoot_core::time::Roll;
 
 use super::BreakerOptions;
-use super::state::{Breaker, Evidence, Transition};
 use super::word::Word;
+use super::{Breaker, Evidence, Transition};
 use crate::clock::Moment;
 
 /// One call that was let pass.

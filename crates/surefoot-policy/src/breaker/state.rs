@@ -7,123 +7,28 @@ use std::time::Duration;
 use surefoot_core::time::Roll;
 
 use super::permit::{Permit, Probe};
+use super::view::{open_left, resting, shown, transition};
 use super::word::{Kind, Word};
-use super::{BreakerMode, BreakerOptions, PROBES_MAX};
-use crate::clock::{HELD_UP_MAX, Moment, nanos};
+use super::{BreakerOptions, BreakerState, Evidence, Force, PROBES_MAX, Refusal, Transition};
+use crate::clock::Moment;
 use crate::window::{Count, Counts, Window};
-
-/// What a call showed about the health of the dependency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evidence {
-    /// It answered in time.
-    Alive,
-    /// It answered, past the slow line.
-    AliveButSlow,
-    /// It failed, or our own time-out ended the call.
-    Failed,
-    /// It failed past the slow line.
-    FailedAndSlow,
-    /// Nothing: the caller went away, we turned the call away ourselves, the deadline had passed, or the
-    /// dependency was healthy enough to say that we call too often.
-    Neutral,
-}
-
-impl Evidence {
-    const fn failed(self) -> bool {
-        matches!(self, Self::Failed | Self::FailedAndSlow)
-    }
-
-    const fn slow(self) -> bool {
-        matches!(self, Self::AliveButSlow | Self::FailedAndSlow)
-    }
-}
-
-/// What a breaker does at this moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BreakerState {
-    /// It lets calls pass.
-    Closed,
-    /// It turns calls away; the first call after `left` is a probe.
-    Open {
-        /// What is left of the open time; zero when the next call is a probe.
-        left: Duration,
-    },
-    /// It lets a few probes pass.
-    HalfOpen,
-    /// Somebody holds it open.
-    ForcedOpen,
-    /// It lets every call pass and counts nothing.
-    Disabled,
-    /// It counts and lets every call pass.
-    MetricsOnly,
-}
-
-impl BreakerState {
-    /// The word, as in metrics and events.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open { .. } => "open",
-            Self::HalfOpen => "half_open",
-            Self::ForcedOpen => "forced_open",
-            Self::Disabled => "disabled",
-            Self::MetricsOnly => "metrics_only",
-        }
-    }
-}
-
-/// A change that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transition {
-    /// The state before.
-    pub from: BreakerState,
-    /// The state after. The same as before when a breaker that only measures would have opened.
-    pub to: BreakerState,
-    /// Rises with every change and wraps at 2^20.
-    pub generation: u32,
-}
-
-/// Why a call was turned away, and when it makes sense to ask again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// Open for so much longer.
-    Open(Duration),
-    /// Half open, and all probes are out.
-    ProbesOut,
-    /// Just closed: only a share of calls passes yet.
-    Ramping,
-    /// Somebody holds it open.
-    Forced,
-}
-
-/// What an operator asks of a breaker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Force {
-    /// Stay open until told otherwise.
-    Open,
-    /// Close, with an empty window, and go on by the options' mode.
-    Close,
-    /// Let every call pass and count nothing until told otherwise.
-    Disable,
-}
 
 /// A breaker.
 #[derive(Debug)]
 pub struct Breaker {
-    word: AtomicU64,
+    pub(super) word: AtomicU64,
     window: Window,
     /// Until when a ratio stands above its limit with too few calls: then a success may be the call that is
     /// missing, and the sum is worth its cost.
     watch_until: AtomicU64,
-    ramp_until: AtomicU64,
+    pub(super) ramp_until: AtomicU64,
     /// Until when a breaker that only measures does not say again that it would have opened.
     told_until: AtomicU64,
-    closed_at: AtomicU64,
+    pub(super) closed_at: AtomicU64,
     /// Times opened without a stable close between them.
     streak: AtomicU32,
     /// The end of each probe's lease; 0 is a free place.
-    probes: Box<[AtomicU64]>,
+    pub(super) probes: Box<[AtomicU64]>,
 }
 
 impl Breaker {
@@ -212,15 +117,6 @@ impl Breaker {
     #[must_use]
     pub fn generation(&self) -> u32 {
         self.now().generation()
-    }
-
-    /// How many probes hold a place at `now`.
-    #[must_use]
-    pub fn probes_out(&self, now: Moment) -> usize {
-        self.probes
-            .iter()
-            .filter(|place| place.load(Ordering::Acquire) > now.as_nanos())
-            .count()
     }
 
     /// Does what an operator asks; `None` when it is so already.
@@ -322,51 +218,6 @@ impl Breaker {
         None
     }
 
-    /// A result of a probe whose place was still its own.
-    pub(super) fn settle_probe(
-        &self,
-        admitted: Word,
-        options: &BreakerOptions,
-        evidence: Evidence,
-        now: Moment,
-        roll: impl FnOnce() -> Roll,
-    ) -> Option<Transition> {
-        loop {
-            let word = self.now();
-            if word.generation() != admitted.generation() || word.kind() != Kind::HalfOpen {
-                return None;
-            }
-            if evidence == Evidence::Neutral {
-                return None;
-            }
-            // Closing on a slow answer would only open it again for slowness.
-            if evidence.failed() || (evidence.slow() && options.slow_after.is_some()) {
-                return self.trip(word, options, now, roll);
-            }
-            let successes = word.load() + 1;
-            if successes < u64::from(options.successes_to_close) {
-                if self.exchange(word, word.with_load(successes)) {
-                    return None;
-                }
-                continue;
-            }
-            self.ramp_until
-                .store(now.after(options.ramp).as_nanos(), Ordering::Relaxed);
-            self.closed_at.store(now.as_nanos(), Ordering::Relaxed);
-            let next = word.next(Kind::Closed);
-            if self.exchange(word, next) {
-                return Some(transition(word, next, options, now));
-            }
-        }
-    }
-
-    /// Gives a probe's place back; false when its lease ended and another has taken the place.
-    pub(super) fn give_back(&self, probe: Probe) -> bool {
-        self.probes[probe.slot]
-            .compare_exchange(probe.lease, 0, Ordering::AcqRel, Ordering::Acquire)
-            .is_ok()
-    }
-
     /// Opens it if a ratio is at its limit. Called where something was counted that may lift a ratio.
     fn weigh(
         &self,
@@ -402,7 +253,7 @@ impl Breaker {
     }
 
     /// Opens it from the state that `word` describes, whatever its load has become.
-    fn trip(
+    pub(super) fn trip(
         &self,
         word: Word,
         options: &BreakerOptions,
@@ -448,29 +299,6 @@ impl Breaker {
         }
     }
 
-    /// Takes a place that is free, or whose probe outlived its lease.
-    fn take_place(&self, options: &BreakerOptions, word: Word, now: Moment) -> Option<Probe> {
-        let places = usize::try_from(options.probes)
-            .unwrap_or(1)
-            .clamp(1, self.probes.len());
-        let longest = now.after(options.probe_lease).as_nanos().max(1);
-        // The generation in the lowest bits keeps two leases of one moment apart.
-        let lease = (longest & !0xFF) | u64::from(word.generation() & 0xFF).max(1);
-        for (slot, place) in self.probes.iter().enumerate().take(places) {
-            let held = place.load(Ordering::Acquire);
-            let gone_back = held > longest.saturating_add(nanos(HELD_UP_MAX));
-            let free = held <= now.as_nanos() || gone_back;
-            if free
-                && place
-                    .compare_exchange(held, lease, Ordering::AcqRel, Ordering::Acquire)
-                    .is_ok()
-            {
-                return Some(Probe { slot, lease });
-            }
-        }
-        None
-    }
-
     /// After a close, the share of calls that pass rises from a tenth to all.
     fn ramp_admits(
         &self,
@@ -491,17 +319,17 @@ impl Breaker {
         roll().fraction() < share.max(RAMP_SHARE_MIN)
     }
 
-    fn now(&self) -> Word {
+    pub(super) fn now(&self) -> Word {
         Word(self.word.load(Ordering::Acquire))
     }
 
     /// Whether the state is the one that `word` describes, whatever its load has become.
-    fn is_still(&self, word: Word) -> bool {
+    pub(super) fn is_still(&self, word: Word) -> bool {
         let seen = self.now();
         seen.kind() == word.kind() && seen.generation() == word.generation()
     }
 
-    fn exchange(&self, from: Word, to: Word) -> bool {
+    pub(super) fn exchange(&self, from: Word, to: Word) -> bool {
         self.word
             .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire)
             .is_ok()
@@ -519,47 +347,6 @@ impl Breaker {
 
 /// The share of calls that pass at the very start of the ramp.
 const RAMP_SHARE_MIN: f64 = 0.1;
-
-const fn resting(mode: BreakerMode) -> Kind {
-    match mode {
-        BreakerMode::On => Kind::Closed,
-        BreakerMode::MetricsOnly => Kind::MetricsOnly,
-        BreakerMode::Disabled => Kind::Disabled,
-    }
-}
-
-/// What is left of the open time. More than the longest open time means that the clock went back: then the
-/// time counts as over, because waiting longer helps nobody.
-fn open_left(word: Word, options: &BreakerOptions, now: Moment) -> Duration {
-    let left = word.end().since(now);
-    let longest = options.open_for_max;
-    if left > longest.saturating_add(HELD_UP_MAX) {
-        Duration::ZERO
-    } else {
-        left.min(longest)
-    }
-}
-
-fn shown(word: Word, options: &BreakerOptions, now: Moment) -> BreakerState {
-    match word.kind() {
-        Kind::Closed => BreakerState::Closed,
-        Kind::Open => BreakerState::Open {
-            left: open_left(word, options, now),
-        },
-        Kind::HalfOpen => BreakerState::HalfOpen,
-        Kind::ForcedOpen => BreakerState::ForcedOpen,
-        Kind::Disabled => BreakerState::Disabled,
-        Kind::MetricsOnly => BreakerState::MetricsOnly,
-    }
-}
-
-fn transition(from: Word, to: Word, options: &BreakerOptions, now: Moment) -> Transition {
-    Transition {
-        from: shown(from, options, now),
-        to: shown(to, options, now),
-        generation: to.generation(),
-    }
-}
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn at_ratio(part: u64, total: u64, ratio: f64) -> bool {

@@ -1,45 +1,33 @@
 //! One call under way: what was fixed when it began, and how far it has come.
 
-use std::future::{Future, pending};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use surefoot_core::classify::Certainty;
-use surefoot_core::timeouts::TimeoutKind;
-
-use crate::adaptive::Sample;
-use crate::breaker::{Evidence, Permit, Refusal};
 use crate::budget::Draw;
-use crate::bulkhead::{Full, Seat};
 use crate::clock::Moment;
-use crate::context::{Ambient, Outer};
-use crate::dependency::{Attempt, Dependency};
-use crate::error::{AttemptRecord, Kind, Rejection};
+use crate::context::Ambient;
+use crate::dependency::Dependency;
+use crate::error::{AttemptRecord, Rejection};
 use crate::event::Event;
-use crate::fault::Injected;
-use crate::meaning::{Health, Meaning, Meant};
+use crate::meaning::Meaning;
 use crate::meta::{Criticality, Meta};
 use crate::policy::Policy;
-use crate::rate::Turn;
 use crate::retry::{self, Next, Situation, Suppressed};
-use crate::timeout::{Guarded, Ran};
-
-/// A deadline that leaves an attempt less than this share of its own time-out says more about the caller than
-/// about the dependency when it fires.
-const FAIR_SHARE: u32 = 4;
 
 pub(super) struct Run<'a, 'm> {
     pub(super) dependency: &'a Dependency,
-    policy: Arc<Policy>,
+    pub(super) policy: Arc<Policy>,
     meta: Meta<'m>,
-    ambient: Ambient,
+    pub(super) ambient: Ambient,
     /// Inside a call of the same dependency: then its breaker was asked already.
-    reentrant: bool,
-    started: Moment,
-    deadline: Moment,
+    pub(super) reentrant: bool,
+    pub(super) started: Moment,
+    pub(super) deadline: Moment,
     /// The last moment that was asked for.
     now: Moment,
-    sends: u32,
+    /// Counted by a second copy as well, while the first is out.
+    sends: AtomicU32,
     attempts: u32,
     replayed: bool,
     previous: Option<Duration>,
@@ -48,15 +36,10 @@ pub(super) struct Run<'a, 'm> {
 
 /// What one attempt begins with.
 pub(super) struct Begin<'a> {
-    number: u32,
-    hedge: bool,
-    now: Option<Moment>,
-    draw: Option<Draw<'a>>,
-}
-
-/// A second copy that may leave.
-pub(super) struct SecondCopy {
-    number: u32,
+    pub(super) number: u32,
+    pub(super) hedge: bool,
+    pub(super) now: Option<Moment>,
+    pub(super) draw: Option<Draw<'a>>,
 }
 
 /// A success, and when it was there.
@@ -79,10 +62,7 @@ pub(super) struct Failed<E> {
     pub(super) source: Option<E>,
 }
 
-type Turned = (Rejection, Option<Duration>);
-
-/// How an attempt failed, what that means, and the call's own error.
-type How<E> = (Kind, Meaning, Option<E>);
+pub(super) type Turned = (Rejection, Option<Duration>);
 
 impl<'a, 'm> Run<'a, 'm> {
     pub(super) fn begin(dependency: &'a Dependency, meta: Meta<'m>) -> Result<Self, Turned> {
@@ -119,7 +99,7 @@ impl<'a, 'm> Run<'a, 'm> {
             started: now,
             deadline: now.after(within),
             now,
-            sends: 0,
+            sends: AtomicU32::new(0),
             attempts: 0,
             replayed: false,
             previous: None,
@@ -133,9 +113,8 @@ impl<'a, 'm> Run<'a, 'm> {
     }
 
     pub(super) fn next_send(&mut self) -> Begin<'a> {
-        self.sends += 1;
         Begin {
-            number: self.sends,
+            number: self.count_send(),
             hedge: false,
             now: Some(self.now),
             draw: self.draw.take(),
@@ -161,105 +140,30 @@ impl<'a, 'm> Run<'a, 'm> {
             .map_or(hedge.after, |usual| usual.max(hedge.after))
     }
 
-    pub(super) const fn second_copy(&self, first: &Begin<'a>) -> SecondCopy {
-        SecondCopy {
-            number: first.number + 1,
-        }
+    /// Pays for the second copy of a slow attempt; `None` when the budget is used up.
+    pub(super) fn second_copy(&self) -> Option<Begin<'a>> {
+        let dependency = self.dependency;
+        let draw = dependency
+            .0
+            .budget
+            .draw(&self.policy.budget, dependency.now());
+        dependency.emit(|| {
+            if draw.is_some() {
+                Event::Hedged
+            } else {
+                Event::HedgeSuppressed
+            }
+        });
+        draw.map(|draw| Begin {
+            number: self.count_send(),
+            hedge: true,
+            now: None,
+            draw: Some(draw),
+        })
     }
 
-    /// One attempt through the guards that stand before each attempt.
-    pub(super) async fn attempt<T, E, Fut>(
-        &self,
-        begin: Begin<'a>,
-        make: impl FnOnce(Attempt<'a>) -> Fut,
-    ) -> Result<Done<T>, Tried<E>>
-    where
-        E: Meant,
-        Fut: Future<Output = Result<T, E>>,
-    {
-        let Begin {
-            number,
-            hedge,
-            now,
-            draw,
-        } = begin;
-        let now = now.unwrap_or_else(|| self.dependency.now());
-        let admitted = self
-            .admit(now)
-            .await
-            .map_err(|(rejection, after)| Tried::Rejected(rejection, after))?;
-        let Admitted {
-            mut permit,
-            seat,
-            began,
-        } = admitted;
-        if let Some(draw) = draw {
-            draw.spend();
-        }
-        let within = self.policy.timeout.attempt.min(self.deadline.since(began));
-        let attempt = Attempt {
-            dependency: self.dependency,
-            number,
-            hedge,
-            ambient: self.ambient_of(number, began, within),
-            connect: self.policy.timeout.connect,
-        };
-        let _watch = self.policy.hedge.is_some().then_some(LatencyWatch {
-            dependency: self.dependency,
-            began,
-        });
-        let injected = self
-            .policy
-            .fault
-            .as_ref()
-            .and_then(|fault| fault.injected(self.dependency.roll()));
-        let inner = async {
-            match injected {
-                None => make(attempt).await.map_err(Broken::Own),
-                Some(injected) => self.injected(injected, attempt, make).await,
-            }
-        };
-        let slow_after = self.policy.breaker.slow_after;
-        let ran = Guarded::new(inner, attempt.ambient, slow_after, within, || {
-            let told = permit.as_mut().and_then(|permit| {
-                permit.still_out(&self.policy.breaker, self.dependency.now(), || {
-                    self.dependency.roll()
-                })
-            });
-            self.dependency.tell(told);
-        })
-        .await;
-        let out = self
-            .policy
-            .adaptive
-            .is_some()
-            .then(|| self.dependency.0.bulkhead.taken());
-        drop(seat);
-        let ended = self.dependency.now();
-        let took = ended.since(began);
-        let (health, result) = self.weighed(ran, within);
-        self.settle(permit, health, took, ended);
-        self.adapt(out, health, took, ended);
-        result
-            .map(|value| Done { value, ended })
-            .map_err(|(kind, meaning, source)| {
-                let began_after = began.since(self.started);
-                let record = AttemptRecord {
-                    number,
-                    hedge,
-                    began_after,
-                    took,
-                    kind,
-                    certainty: meaning.certainty,
-                };
-                self.heed(&meaning, ended);
-                self.dependency.emit(|| Event::AttemptFailed(record));
-                Tried::Failed(Failed {
-                    record,
-                    meaning,
-                    source,
-                })
-            })
+    fn count_send(&self) -> u32 {
+        self.sends.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// What follows the last failure: returns when the next attempt may begin.
@@ -302,7 +206,7 @@ impl<'a, 'm> Run<'a, 'm> {
 
     pub(super) fn succeeded(&self, ended: Moment) {
         self.dependency.0.budget.deposit(ended);
-        let sends = self.sends;
+        let sends = self.sends.load(Ordering::Relaxed);
         self.dependency.emit(|| Event::Succeeded {
             took: ended.since(self.started),
             sends,
@@ -313,7 +217,7 @@ impl<'a, 'm> Run<'a, 'm> {
         let took = self.dependency.now().since(self.started);
         self.dependency.emit(|| Event::Failed {
             took,
-            sends: self.sends,
+            sends: self.sends.load(Ordering::Relaxed),
             suppressed,
         });
     }
@@ -333,251 +237,5 @@ impl<'a, 'm> Run<'a, 'm> {
         tokio::time::sleep(wait).await;
         self.now = self.dependency.now();
         Ok(())
-    }
-
-    /// Asks the gate, the limiter, the breaker and the bulkhead, in this order.
-    async fn admit(&self, mut now: Moment) -> Result<Admitted<'a>, Turned> {
-        let (live, policy) = (&self.dependency.0, &*self.policy);
-        let spare = |now| {
-            self.deadline
-                .since(now)
-                .checked_sub(policy.timeout.attempt_min)
-        };
-        let passed = (Rejection::DeadlinePassed, None);
-        let mut wait = spare(now).ok_or(passed)?;
-        let closed = live.gate.left(policy.retry.retry_after_max, now);
-        if !closed.is_zero() {
-            return Err((Rejection::GateClosed, Some(closed)));
-        }
-        if let Some(rate) = &policy.rate {
-            match live.rate.take(rate, now, wait) {
-                Turn::In(Duration::ZERO) => {}
-                Turn::In(turn) => {
-                    tokio::time::sleep(turn).await;
-                    now = self.dependency.now();
-                    wait = spare(now).ok_or(passed)?;
-                }
-                Turn::NotWithin(after) => return Err((Rejection::RateLimited, Some(after))),
-            }
-        }
-        let permit = if self.reentrant {
-            None
-        } else {
-            Some(self.pass_breaker(now)?)
-        };
-        if let Some(seat) = live.bulkhead.try_sit() {
-            return Ok(Admitted {
-                permit,
-                seat,
-                began: now,
-            });
-        }
-        let seat = live
-            .bulkhead
-            .sit(&policy.bulkhead, wait)
-            .await
-            .map_err(|full| match full {
-                Full::Queue => (Rejection::BulkheadFull, None),
-                Full::Waited => (Rejection::BulkheadWaited, None),
-            })?;
-        let began = self.dependency.now();
-        spare(began).ok_or(passed)?;
-        Ok(Admitted {
-            permit,
-            seat,
-            began,
-        })
-    }
-
-    fn pass_breaker(&self, now: Moment) -> Result<Permit<'a>, Turned> {
-        let (dependency, options) = (self.dependency, &self.policy.breaker);
-        match dependency
-            .0
-            .breaker
-            .admit(options, now, || dependency.roll())
-        {
-            Ok((permit, told)) => {
-                dependency.tell(told);
-                Ok(permit)
-            }
-            Err(Refusal::Open(left)) => Err((Rejection::BreakerOpen, Some(left))),
-            Err(Refusal::ProbesOut) => Err((Rejection::ProbesOut, None)),
-            Err(Refusal::Ramping) => Err((Rejection::Ramping, None)),
-            Err(Refusal::Forced) => Err((Rejection::ForcedOpen, None)),
-        }
-    }
-
-    /// The context of one attempt: its own deadline, and this call as the retry owner unless there is one above
-    /// or nothing is ever repeated here.
-    fn ambient_of(&self, number: u32, began: Moment, within: Duration) -> Ambient {
-        let deadline = self.dependency.shared(began.after(within), began);
-        let repeats = self.policy.retry.attempts_max > 1 || self.policy.hedge.is_some();
-        let own = repeats.then_some(Outer { attempt: number });
-        let mut ambient = self.ambient;
-        ambient.outer = ambient.outer.or(own);
-        ambient
-            .narrowed(deadline)
-            .entering(self.dependency.0.number)
-    }
-
-    async fn injected<T, E, Fut>(
-        &self,
-        injected: Injected,
-        attempt: Attempt<'a>,
-        make: impl FnOnce(Attempt<'a>) -> Fut,
-    ) -> Result<T, Broken<E>>
-    where
-        Fut: Future<Output = Result<T, E>>,
-    {
-        self.dependency.emit(|| Event::FaultInjected(injected));
-        match injected {
-            Injected::Hang => pending().await,
-            Injected::Delay(latency) => {
-                tokio::time::sleep(latency).await;
-                make(attempt).await.map_err(Broken::Own)
-            }
-            Injected::Error | Injected::Reset => Err(Broken::Injected(injected)),
-        }
-    }
-
-    /// What came of an attempt: what it shows, and the value or how it failed.
-    fn weighed<T, E: Meant>(
-        &self,
-        ran: Ran<Result<T, Broken<E>>>,
-        within: Duration,
-    ) -> (Health, Result<T, How<E>>) {
-        match ran {
-            Ran::Done(Ok(value)) => (Health::Alive, Ok(value)),
-            Ran::Done(Err(Broken::Own(error))) => {
-                let meaning = error.meaning();
-                (meaning.health, Err((Kind::Failed, meaning, Some(error))))
-            }
-            Ran::Done(Err(Broken::Injected(injected))) => {
-                let meaning = injected.meaning().unwrap_or(Meaning::TRANSIENT);
-                (
-                    meaning.health,
-                    Err((Kind::Injected(injected), meaning, None)),
-                )
-            }
-            Ran::TimedOut => {
-                let own = self.policy.timeout.attempt;
-                let limit = if within < own {
-                    TimeoutKind::Deadline
-                } else {
-                    TimeoutKind::Attempt
-                };
-                let fair = within.saturating_mul(FAIR_SHARE) >= own;
-                let health = if fair {
-                    Health::Failed
-                } else {
-                    Health::Neutral
-                };
-                let meaning = Meaning {
-                    certainty: Certainty::MaybeApplied,
-                    health,
-                    ..Meaning::TRANSIENT
-                };
-                (health, Err((Kind::TimedOut(limit), meaning, None)))
-            }
-        }
-    }
-
-    fn settle(&self, permit: Option<Permit<'a>>, health: Health, took: Duration, now: Moment) {
-        let Some(permit) = permit else { return };
-        let options = &self.policy.breaker;
-        let slow = options
-            .slow_after
-            .is_some_and(|slow_after| took >= slow_after);
-        let evidence = match (health, slow) {
-            (Health::Alive, false) => Evidence::Alive,
-            (Health::Alive, true) => Evidence::AliveButSlow,
-            (Health::Failed, false) => Evidence::Failed,
-            (Health::Failed, true) => Evidence::FailedAndSlow,
-            (Health::Throttled | Health::Neutral, _) => Evidence::Neutral,
-        };
-        let told = permit.settle(options, evidence, now, || self.dependency.roll());
-        self.dependency.tell(told);
-    }
-
-    fn adapt(&self, out: Option<u32>, health: Health, took: Duration, now: Moment) {
-        let (Some(out), Some(options)) = (out, &self.policy.adaptive) else {
-            return;
-        };
-        let adaptive = self.dependency.0.adaptive.load();
-        let Some(adaptive) = adaptive.as_ref() else {
-            return;
-        };
-        let dropped = match health {
-            Health::Failed | Health::Throttled => true,
-            Health::Alive => false,
-            Health::Neutral => return,
-        };
-        if let Some(limit) = adaptive.sample(options, Sample { took, dropped, out }, now) {
-            self.dependency.0.bulkhead.set_limit(limit);
-            self.dependency.emit(|| Event::LimitMoved { limit });
-        }
-    }
-
-    /// A dependency that says when to come back is left alone by all until then.
-    fn heed(&self, meaning: &Meaning, now: Moment) {
-        let Some(after) = meaning.retry_after.filter(|after| !after.is_zero()) else {
-            return;
-        };
-        if self
-            .dependency
-            .0
-            .gate
-            .close(after, self.policy.retry.retry_after_max, now)
-        {
-            self.dependency.emit(|| Event::GateClosed { after });
-        }
-    }
-}
-
-struct Admitted<'a> {
-    permit: Option<Permit<'a>>,
-    seat: Seat<'a>,
-    began: Moment,
-}
-
-enum Broken<E> {
-    Own(E),
-    Injected(Injected),
-}
-
-impl SecondCopy {
-    /// Pays for the second copy; `None` when the budget is used up.
-    pub(super) fn into_begin<'a>(self, run: &Run<'a, '_>) -> Option<Begin<'a>> {
-        let dependency = run.dependency;
-        let draw = dependency
-            .0
-            .budget
-            .draw(&run.policy.budget, dependency.now());
-        dependency.emit(|| {
-            if draw.is_some() {
-                Event::Hedged
-            } else {
-                Event::HedgeSuppressed
-            }
-        });
-        draw.map(|draw| Begin {
-            number: self.number,
-            hedge: true,
-            now: None,
-            draw: Some(draw),
-        })
-    }
-}
-
-/// Counts how long an attempt took, also when it is dropped before its end.
-struct LatencyWatch<'a> {
-    dependency: &'a Dependency,
-    began: Moment,
-}
-
-impl Drop for LatencyWatch<'_> {
-    fn drop(&mut self) {
-        let now = self.dependency.now();
-        self.dependency.0.latency.add(now.since(self.began), now);
     }
 }

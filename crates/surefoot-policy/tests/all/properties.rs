@@ -169,7 +169,7 @@ async fn drive(dependency: &Dependency, call: OneCall) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     /// P1: permits return to capacity under any mix of ok, error, panic, drop at any poll, time-out.
     #[test]

@@ -92,17 +92,19 @@ mod tests {
         }
     }
 
+    type Case = (
+        &'static [Option<AttemptOutcome>],
+        &'static [(ActionVerb, i64)],
+        Option<AttemptOutcome>,
+    );
+
     #[test]
     fn what_may_have_happened_is_not_forgotten_by_a_later_failure() {
         use ActionVerb::{Replay, ReplayNew};
         use AttemptOutcome::{
             Cancelled, Lost, Permanent, Released, Succeeded, TimedOut, Transient, Unknown,
         };
-        let table: [(
-            &[Option<AttemptOutcome>],
-            &[(ActionVerb, i64)],
-            Option<AttemptOutcome>,
-        ); 14] = [
+        let table: [Case; 14] = [
             (&[], &[], None),
             (&[None], &[], None),
             (&[Some(Released)], &[], None),

@@ -1,1 +1,49 @@
-//! The port on PostgreSQL 13 and newer.
+//! The port on PostgreSQL 13 and newer: any number of nodes share one schema of one database.
+//!
+//! - [`PostgresStore`] is the store; [`PostgresOptions`] says where and how.
+//! - `connections` hands out connections and `call` bounds every statement by time: a connection that did not answer in
+//!   time is closed, never used again. `fault` says what an error means.
+//! - What must be atomic or must look twice (settle and claim, keys, limits, order) is a function in the database, laid
+//!   down by `migrations`; the verbs here bind arguments and read rows. `enqueue`, `group`, `advance`, `settle`, `lease`,
+//!   `steer`, `pause`, `record`, `list`, `depth`, `history`, `announce` hold them, each beside its SQL.
+//!
+//! What must never happen here: a decision by a row that was read in an earlier statement, a write under a lease without
+//! the epoch in its condition, a session-level lock or setting that a verb relies on (poolers share sessions), and a
+//! notification inside somebody's transaction that did not ask for it.
+
+/// Declares the SQL statements of a file, and `ALL` of them for the test that prepares each one.
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $sql:expr;)+) => {
+        $($(#[$doc])* const $name: &str = $sql;)+
+        #[cfg(test)]
+        pub(in crate::postgres) const ALL: &[&str] = &[$($name),+];
+    };
+}
+
+mod advance;
+mod announce;
+mod call;
+mod connections;
+mod depth;
+mod enqueue;
+mod fault;
+mod group;
+mod history;
+mod lease;
+mod list;
+mod migrate;
+mod options;
+mod pause;
+mod port;
+mod record;
+mod row;
+mod schema;
+mod settle;
+#[cfg(test)]
+mod statements;
+mod steer;
+mod store;
+
+pub use options::PostgresOptions;
+pub use sqlx;
+pub use store::PostgresStore;

@@ -2,4 +2,5 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod postgres;
 mod sqlite;

@@ -1,0 +1,222 @@
+//! Enqueue: one statement for a batch of any size. The database says which keys were taken; whether a payload is the same
+//! is said here, by canonical form.
+
+use sqlx::PgConnection;
+use sqlx::postgres::PgRow;
+use surefoot_core::error::StoreError;
+use surefoot_core::id::{JobId, Key, Kind, Tenant};
+use surefoot_core::payload::Payload;
+use surefoot_core::port::{BATCH_MAX, Enqueued, NewJob};
+use surefoot_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::call::{Caller, Statement};
+use super::fault::{Fault, broken};
+use super::row::column;
+
+statements! {
+    ENQUEUE = "-- enqueue
+        select place, holder, same, payload
+        from surefoot.enqueue_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+    FIND = "-- find
+        select job from surefoot.job_key where key = $1 and kind = $2 and tenant = $3";
+}
+
+/// The most bytes of payloads in one statement; a batch with more is written in several.
+pub(super) const STATEMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How often an item is handed in again whose key was freed between two looks at it.
+const TRIES_MAX: usize = 10;
+
+/// How long a batch waits for a key that another open transaction holds.
+#[derive(Clone, Copy)]
+pub(super) enum Patience {
+    /// As long as the verb may take.
+    Full,
+    /// So briefly that the others in the batch do not suffer; the whole batch then ends with SQLSTATE 55P03.
+    Short,
+}
+
+/// A job and when it was handed in.
+pub(super) type Item<'a> = (&'a NewJob, Timestamp);
+
+/// Writes a batch down. Answers stand in its order.
+pub(super) async fn enqueue(
+    caller: &Caller,
+    items: &[Item<'_>],
+    patience: Patience,
+) -> Result<Vec<Enqueued>, StoreError> {
+    let mut answers = Vec::with_capacity(items.len());
+    for part in parts(items) {
+        let mut batch = Batch::new(part);
+        while let Some(todo) = batch.todo()? {
+            let rows = caller
+                .rows(bind(caller.statement(ENQUEUE), &todo, patience))
+                .await?;
+            batch.told(&rows)?;
+        }
+        answers.extend(batch.answers);
+    }
+    Ok(answers)
+}
+
+/// Writes one job down on the caller's connection.
+pub(super) async fn enqueue_in(
+    caller: &Caller,
+    connection: &mut PgConnection,
+    job: &NewJob,
+    now: Timestamp,
+) -> Result<Enqueued, StoreError> {
+    let items = [(job, now)];
+    let mut batch = Batch::new(&items);
+    while let Some(todo) = batch.todo()? {
+        let statement = bind(caller.statement(ENQUEUE), &todo, Patience::Full);
+        let rows = statement
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|error| Fault::of(error).error)?;
+        batch.told(&rows)?;
+    }
+    Ok(batch.answers[0])
+}
+
+/// A batch on its way: what is to be handed in (again), and what is answered.
+struct Batch<'i, 'a> {
+    items: &'i [Item<'a>],
+    /// Places of items without an answer that holds.
+    open: Vec<usize>,
+    tries: usize,
+    answers: Vec<Enqueued>,
+}
+
+impl<'i, 'a> Batch<'i, 'a> {
+    fn new(items: &'i [Item<'a>]) -> Self {
+        let answers = items
+            .iter()
+            .map(|(job, _)| Enqueued::Created(job.id))
+            .collect();
+        Self {
+            items,
+            open: (0..items.len()).collect(),
+            tries: 0,
+            answers,
+        }
+    }
+
+    fn todo(&mut self) -> Result<Option<Vec<Item<'a>>>, StoreError> {
+        if self.open.is_empty() {
+            return Ok(None);
+        }
+        self.tries += 1;
+        if self.tries > TRIES_MAX {
+            return Err(StoreError::Unavailable(
+                "a key changes hands too fast".into(),
+            ));
+        }
+        Ok(Some(
+            self.open.iter().map(|place| self.items[*place]).collect(),
+        ))
+    }
+
+    /// Notes who holds the keys of items that were not written.
+    fn told(&mut self, rows: &[PgRow]) -> Result<(), StoreError> {
+        let mut again = Vec::new();
+        for row in rows {
+            let number: i32 = column(row, "place")?;
+            let place = usize::try_from(number - 1)
+                .ok()
+                .and_then(|at| self.open.get(at))
+                .copied();
+            let place =
+                place.ok_or_else(|| broken(format_args!("enqueue answers for item {number}")))?;
+            match column::<Option<Uuid>>(row, "holder")? {
+                None => again.push(place),
+                Some(holder) => self.answers[place] = refused(row, holder, self.items[place].0)?,
+            }
+        }
+        self.open = again;
+        Ok(())
+    }
+}
+
+/// What is said of a job whose key another one holds.
+fn refused(row: &PgRow, holder: Uuid, job: &NewJob) -> Result<Enqueued, StoreError> {
+    let holder = JobId::from_uuid(holder);
+    let same = column::<Option<bool>>(row, "same")?.unwrap_or(false)
+        || column::<Option<String>>(row, "payload")?
+            .is_some_and(|first| Payload::from_store(first).same_as(&job.payload));
+    Ok(if same {
+        Enqueued::Existing(holder)
+    } else {
+        Enqueued::Conflict(holder)
+    })
+}
+
+/// The id of the job that holds a key.
+pub(super) async fn find(
+    caller: &Caller,
+    tenant: &Tenant,
+    kind: &Kind,
+    key: &Key,
+) -> Result<Option<JobId>, StoreError> {
+    let statement = caller
+        .statement(FIND)
+        .bind(key.as_str())
+        .bind(kind.as_str())
+        .bind(tenant.as_str());
+    let rows = caller.rows(statement).await?;
+    rows.first()
+        .map(|row| column::<Uuid>(row, "job").map(JobId::from_uuid))
+        .transpose()
+}
+
+/// The batch in parts of bounded size.
+fn parts<'i, 'a>(items: &'i [Item<'a>]) -> Vec<&'i [Item<'a>]> {
+    let mut parts = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (place, (job, _)) in items.iter().enumerate() {
+        bytes += job.payload.as_str().len();
+        if place > start && (bytes > STATEMENT_BYTES_MAX || place - start == BATCH_MAX) {
+            parts.push(&items[start..place]);
+            (start, bytes) = (place, job.payload.as_str().len());
+        }
+    }
+    if start < items.len() {
+        parts.push(&items[start..]);
+    }
+    parts
+}
+
+fn bind<'q>(statement: Statement<'q>, items: &[Item<'_>], patience: Patience) -> Statement<'q> {
+    fn each<'a, T>(items: &[Item<'a>], of: impl Fn(&'a NewJob) -> T) -> Vec<T> {
+        items.iter().map(|(job, _)| of(job)).collect()
+    }
+    statement
+        .bind(each(items, |job| job.id.as_uuid()))
+        .bind(each(items, |job| job.tenant.as_str()))
+        .bind(each(items, |job| job.kind.as_str()))
+        .bind(each(items, |job| job.key.as_ref().map(Key::as_str)))
+        .bind(each(items, |job| job.queue.as_str()))
+        .bind(each(items, |job| job.priority))
+        .bind(each(items, |job| {
+            job.order_key.as_ref().map(|key| key.as_str())
+        }))
+        .bind(each(items, |job| {
+            job.concurrency_key.as_ref().map(|key| key.as_str())
+        }))
+        .bind(each(items, |job| job.payload.as_str()))
+        .bind(each(items, |job| {
+            job.trace.as_ref().map(|trace| trace.as_str())
+        }))
+        .bind(each(items, |job| job.run_at.map(Timestamp::as_micros)))
+        .bind(each(items, |job| job.deadline_at.map(Timestamp::as_micros)))
+        .bind(
+            items
+                .iter()
+                .map(|(_, now)| now.as_micros())
+                .collect::<Vec<_>>(),
+        )
+        .bind(match patience {
+            Patience::Full => None,
+            Patience::Short => Some("100ms"),
+        })
+}

@@ -1,0 +1,164 @@
+-- Schema 1, settle. Items stand in the order of their ids, so that batches that overlap lock rows in one order.
+
+-- Applies settlements, each under its fence; a batch names a job once. Answers null when all were applied; else for each
+-- item 0 (applied), 1 (already applied before: the same call repeated) or 2 (stale: nothing was written).
+create function surefoot.settle(
+    p_jobs uuid[], p_epochs bigint[], p_lapsed_before bigint[], p_failed integer[], p_crashed integer[],
+    p_deferred integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[], p_dead_reasons text[],
+    p_fingerprints bigint[], p_outcomes text[], p_errors text[], p_ended_at bigint[], p_now bigint)
+returns smallint[] language plpgsql as $$
+declare
+    v_order_tenants text[] := '{}';
+    v_order_keys text[] := '{}';
+    v_kinds text[] := '{}';
+    v_tenants text[] := '{}';
+    v_concurrency_keys text[] := '{}';
+    v_applied uuid[] := '{}';
+    v_count integer := 0;
+    g record;
+begin
+    -- What is finished leaves the small table for history.
+    if 'succeeded' = any (p_next) or 'cancelled' = any (p_next) then
+        with gone as (
+            delete from surefoot.job j
+            using unnest(
+                p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_next, p_at, p_texts, p_results,
+                p_outcomes, p_errors, p_ended_at)
+                i (job, epoch, lapsed_before, failed, crashed, deferred, next, at, text, result, outcome, error, ended_at)
+            where i.next in ('succeeded', 'cancelled') and j.id = i.job and j.state = 'running' and j.epoch = i.epoch
+                and (i.lapsed_before is null or j.lease_until < i.lapsed_before)
+            returning j.id, j.seq, j.tenant, j.kind, j.key, j.queue, j.priority, j.order_key, j.concurrency_key,
+                j.payload, j.revision, j.generation, j.trace, j.enqueued_at, j.deadline_at, j.starts, i.failed,
+                i.crashed, i.deferred, i.next, i.at, i.text, i.result, j.epoch, j.worker, j.started_at, i.ended_at,
+                i.outcome, i.error
+        ),
+        kept as (
+            insert into surefoot.job_history (
+                id, seq, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, revision, generation,
+                trace, enqueued_at, deadline_at, starts, failed, crashed, deferred, state, ended_at, reason, result,
+                epoch, worker, started_at, attempt_ended_at, outcome, error)
+            select * from gone
+            on conflict (id) do nothing
+        )
+        select count(*), array_agg(n.id),
+            array_agg(n.tenant) filter (where n.order_key is not null),
+            array_agg(n.order_key) filter (where n.order_key is not null),
+            array_agg(n.kind) filter (where n.concurrency_key is not null),
+            array_agg(n.tenant) filter (where n.concurrency_key is not null),
+            array_agg(n.concurrency_key) filter (where n.concurrency_key is not null)
+        into v_count, v_applied, v_order_tenants, v_order_keys, v_kinds, v_tenants, v_concurrency_keys
+        from gone n;
+    end if;
+    -- What goes on stays, and leaves a record of its attempt. A retry holds its order key.
+    if 'pending' = any (p_next) or 'retrying' = any (p_next) or 'dead' = any (p_next) then
+        with item as (
+            select * from unnest(
+                p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_next, p_at, p_texts,
+                p_dead_reasons, p_fingerprints, p_outcomes, p_errors, p_ended_at)
+                i (job, epoch, lapsed_before, failed, crashed, deferred, next, at, text, dead_reason, fingerprint,
+                    outcome, error, ended_at)
+            where i.next in ('pending', 'retrying', 'dead')
+        ),
+        went_on as (
+            update surefoot.job j
+            set state = i.next, failed = i.failed, crashed = i.crashed, deferred = i.deferred, error = i.text,
+                readiness = case when i.next <> 'dead'
+                    then surefoot.standing(j.order_key, j.concurrency_key, i.at, p_now) end,
+                due_at = case when i.next <> 'dead' then i.at else j.due_at end,
+                dead_at = case when i.next = 'dead' then i.at end,
+                dead_reason = i.dead_reason, fingerprint = i.fingerprint
+            from item i
+            where j.id = i.job and j.state = 'running' and j.epoch = i.epoch
+                and (i.lapsed_before is null or j.lease_until < i.lapsed_before)
+            returning j.id, j.tenant, j.kind, j.order_key, j.concurrency_key, j.state, j.starts, j.epoch, j.worker,
+                j.started_at, i.ended_at, i.outcome, i.error
+        ),
+        recorded as (
+            insert into surefoot.attempt (job, number, epoch, worker, started_at, ended_at, outcome, error)
+            select w.id, w.starts, w.epoch, w.worker, w.started_at, w.ended_at, w.outcome, w.error from went_on w
+            on conflict (job, number) do nothing
+        )
+        select count(*)::integer as count, array_agg(w.id) as applied,
+            array_agg(w.tenant) filter (where w.order_key is not null and w.state <> 'retrying') as order_tenants,
+            array_agg(w.order_key) filter (where w.order_key is not null and w.state <> 'retrying') as order_keys,
+            array_agg(w.kind) filter (where w.concurrency_key is not null) as kinds,
+            array_agg(w.tenant) filter (where w.concurrency_key is not null) as tenants,
+            array_agg(w.concurrency_key) filter (where w.concurrency_key is not null) as concurrency_keys
+        into g
+        from went_on w;
+        v_count := v_count + g.count;
+        v_applied := v_applied || g.applied;
+        v_order_tenants := v_order_tenants || g.order_tenants;
+        v_order_keys := v_order_keys || g.order_keys;
+        v_kinds := v_kinds || g.kinds;
+        v_tenants := v_tenants || g.tenants;
+        v_concurrency_keys := v_concurrency_keys || g.concurrency_keys;
+    end if;
+    if cardinality(v_order_keys) > 0 or cardinality(v_concurrency_keys) > 0 then
+        perform surefoot.hold_gate();
+        perform surefoot.step_forward(
+            v_order_tenants, v_order_keys, v_kinds, v_tenants, v_concurrency_keys, p_now);
+    end if;
+    if v_count = cardinality(p_jobs) then
+        return null;
+    end if;
+    return array(
+        select case
+            when a.job is not null then 0
+            when exists (
+                select from surefoot.attempt t
+                where t.job = i.job and t.epoch = i.epoch and t.outcome = i.outcome) then 1
+            when exists (
+                select from surefoot.job_history h
+                where h.id = i.job and h.epoch = i.epoch and h.outcome = i.outcome) then 1
+            else 2
+        end::smallint
+        from unnest(p_jobs, p_epochs, p_outcomes) with ordinality i (job, epoch, outcome, place)
+        left join (select distinct unnest(v_applied) as job) a on a.job = i.job
+        order by i.place);
+end $$;
+
+-- Settles, then claims, in one round trip. The first row carries the answers to the settlements and when the next job is
+-- due; every row but that one is a claimed job.
+create function surefoot.advance(
+    p_jobs uuid[], p_epochs bigint[], p_lapsed_before bigint[], p_failed integer[], p_crashed integer[],
+    p_deferred integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[], p_dead_reasons text[],
+    p_fingerprints bigint[], p_outcomes text[], p_errors text[], p_ended_at bigint[],
+    p_worker text, p_kinds text[], p_leases bigint[], p_recoveries text[], p_kind_max integer[], p_key_max integer[],
+    p_queues text[], p_limit_queues text[], p_limits integer[], p_max integer, p_now bigint)
+returns table (
+    answers smallint[], next_due bigint, id uuid, seq bigint, tenant text, kind text, key text, queue text,
+    priority smallint, order_key text, concurrency_key text, payload text, revision integer, generation integer,
+    trace text, enqueued_at bigint, deadline_at bigint, starts integer, failed integer, crashed integer,
+    deferred integer, due_at bigint, epoch bigint, worker text, started_at bigint, lease_until bigint, recovery text,
+    cancel_requested boolean)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    if cardinality(p_jobs) > 0 then
+        answers := surefoot.settle(
+            p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_next, p_at, p_texts, p_results,
+            p_dead_reasons, p_fingerprints, p_outcomes, p_errors, p_ended_at, p_now);
+    end if;
+    if p_worker is not null then
+        next_due := surefoot.promote(p_kinds, p_queues, p_now);
+    end if;
+    return next;
+    if p_max > 0 then
+        return query
+        select null::smallint[], null::bigint, j.id, j.seq, j.tenant::text, j.kind::text, j.key::text, j.queue::text,
+            j.priority, j.order_key::text, j.concurrency_key::text, j.payload, j.revision, j.generation, j.trace,
+            j.enqueued_at, j.deadline_at, j.starts, j.failed, j.crashed, j.deferred, j.due_at, j.epoch, j.worker,
+            j.started_at, j.lease_until, j.recovery, j.cancel_requested
+        from surefoot.claim(
+            p_worker, p_kinds, p_leases, p_recoveries, p_kind_max, p_key_max, p_queues, p_limit_queues, p_limits,
+            p_max, p_now) j;
+    end if;
+end $$;

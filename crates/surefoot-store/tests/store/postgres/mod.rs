@@ -1,0 +1,15 @@
+//! PostgreSQL: the store contract, and what only this store promises.
+
+mod fixture;
+
+mod contract {
+    use std::sync::Arc;
+
+    use surefoot_core::port::Store;
+
+    async fn open(_case: &'static str) -> Arc<dyn Store> {
+        Arc::new(super::fixture::store().await)
+    }
+
+    surefoot_testkit::store_contract!(open);
+}

@@ -22,6 +22,8 @@ use super::node::Node;
 use crate::dice::Rest;
 use crate::observe::Event;
 
+/// The most turns of the runtime that settlements are gathered for one call.
+const TURNS_MAX: usize = 16;
 /// The shortest wait for a job that becomes due.
 const DUE_WAIT_MIN: Duration = Duration::from_millis(1);
 
@@ -38,6 +40,8 @@ pub(super) struct AdvanceLoop {
     claims_lost: bool,
     /// The last call was answered.
     reachable: bool,
+    /// An attempt ended while nothing else was to do.
+    woken_by_end: bool,
     /// When to look for work that nobody announced, or that becomes due.
     look_at: Instant,
 }
@@ -53,6 +57,7 @@ impl AdvanceLoop {
             hungry: true,
             claims_lost: false,
             reachable: true,
+            woken_by_end: false,
             look_at: Instant::now(),
         }
     }
@@ -61,7 +66,7 @@ impl AdvanceLoop {
     pub(super) async fn run(mut self, phase: watch::Receiver<Phase>) -> Drained {
         let mut drain = DrainClock::new(phase, &self.node.options);
         loop {
-            self.collect();
+            self.collect().await;
             drain.tick(&self.node);
             let done = self.attempts.is_empty() && self.backlog.len() == 0;
             if drain.is_draining() && (done || drain.is_over()) {
@@ -96,10 +101,19 @@ impl AdvanceLoop {
         self.advance(batch, claim).await
     }
 
-    /// Takes in what ended.
-    fn collect(&mut self) {
-        while let Some(ended) = self.attempts.try_join_next() {
-            self.take_in(ended);
+    /// Takes in what ended. As long as more ends at each turn of the runtime it waits for the next one: what was claimed
+    /// together and is short is settled together, and nothing waits for a timer.
+    async fn collect(&mut self) {
+        for _ in 0..TURNS_MAX {
+            let before = self.backlog.len();
+            while let Some(ended) = self.attempts.try_join_next() {
+                self.take_in(ended);
+            }
+            let news = self.backlog.len() > before || std::mem::take(&mut self.woken_by_end);
+            if !news || self.attempts.is_empty() {
+                break;
+            }
+            tokio::task::yield_now().await;
         }
     }
 
@@ -218,7 +232,10 @@ impl AdvanceLoop {
             self.node.claimed.is_now();
         }
         tokio::select! {
-            Some(ended) = self.attempts.join_next() => self.take_in(ended),
+            Some(ended) = self.attempts.join_next() => {
+                self.woken_by_end = true;
+                self.take_in(ended);
+            }
             () = self.node.client.local().work.notified() => self.hungry = true,
             () = sleep_until(self.look_at) => {
                 self.hungry = true;

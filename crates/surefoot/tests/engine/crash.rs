@@ -5,9 +5,10 @@ use std::sync::Arc;
 use surefoot::core::job::{AttemptOutcome, DeadReason, StateName};
 use surefoot::core::settle::{Fence, Report, Settlement, settle};
 use surefoot::core::time::Roll;
-use surefoot::{CancelCause, Cx, Engine, JobPolicy, Policies, Recovery, Reported};
+use surefoot::{CancelCause, Cx, Engine, EngineOptions, JobPolicy, Policies, Recovery, Reported};
+use surefoot_testkit::{Fault, FaultyStore, Verb};
 
-use crate::world::{Notes, Task, World, notes, policy_with_backoff, s};
+use crate::world::{Notes, Task, World, notes, options, policy_with_backoff, s};
 
 /// Runs for five seconds.
 async fn slow_node(world: &World, policy: JobPolicy, starts: &Arc<Notes<u32>>) -> Engine {
@@ -206,5 +207,36 @@ async fn a_handler_whose_lease_was_lost_is_told_and_dropped() {
         world.outcomes(job).await,
         [Some(AttemptOutcome::Lost)],
         "and wrote nothing"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_does_not_take_itself_for_dead_while_its_heartbeat_fails() {
+    let world = World::new();
+    let faulty = FaultyStore::over(Arc::clone(&world.store), 1);
+    let world = World::over(Arc::new(faulty.clone()));
+    for _ in 0..1000 {
+        faulty.next(Verb::Beat, Fault::Before);
+    }
+    let run = |task: Task, _: Cx| async move {
+        tokio::time::sleep(s(45)).await;
+        Ok(task.n)
+    };
+    let patient = EngineOptions {
+        cancel_grace: s(20),
+        ..options()
+    };
+    let engine = world
+        .node()
+        .options(patient)
+        .handle(run, JobPolicy::default())
+        .start()
+        .await
+        .unwrap();
+    let job = engine.enqueue(Task::n(6)).await.unwrap();
+    assert_eq!(engine.result(job).await.unwrap(), 6);
+    assert_eq!(
+        world.outcomes(job.id).await,
+        [Some(AttemptOutcome::Succeeded)]
     );
 }

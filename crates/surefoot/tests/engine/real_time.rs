@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use surefoot::core::job::{AttemptOutcome, StateName};
-use surefoot::{Cx, EngineOptions, Heartbeat, JobPolicy};
+use surefoot::{Cx, EngineOptions, Heartbeat, Intent, JobPolicy, Policies};
+use surefoot_testkit::{FaultyStore, Verb};
 
 use crate::world::{Task, World, ms, notes, options, s};
 
@@ -187,5 +188,36 @@ fn a_drain_ends_while_a_handler_is_stuck() {
             StateName::Running,
             "its lease will lapse"
         );
+    });
+}
+
+/// Short jobs are settled and claimed by the batch, not one by one.
+#[test]
+fn short_jobs_go_through_the_store_in_batches() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let world = World::new();
+        let counting = FaultyStore::over(Arc::clone(&world.store), 1);
+        let client = world.client(Policies::new()).await;
+        let intents = (0..1000).map(|n| Intent::of(&Task::n(n)).unwrap());
+        client.enqueue_many(intents.collect()).await.unwrap();
+        let run = |task: Task, _: Cx| async move { Ok(task.n) };
+        let world = World::over(Arc::new(counting.clone()));
+        let engine = world
+            .node()
+            .handle(run, JobPolicy::default())
+            .start()
+            .await
+            .unwrap();
+        while world.told.count("ended task succeeded") < 1000 {
+            tokio::time::sleep(ms(10)).await;
+        }
+        engine.drain().await;
+        let calls = counting.counts(Verb::Advance).calls;
+        assert!(calls <= 25, "{calls} calls for 1000 jobs in 64 slots");
     });
 }

@@ -7,6 +7,9 @@ use surefoot_core::port::Store;
 
 use super::fixture::queue;
 
+/// How many announcements two may come as.
+const HEARD_MAX: usize = 20;
+
 /// How long an announcement may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -29,7 +32,10 @@ pub async fn every_listener_hears_where_announcements_are_carried(store: Arc<dyn
         .expect("announce");
     for listener in [&mut first, &mut second] {
         let mut heard = Vec::new();
-        while heard.len() < 2 {
+        for _ in 0..HEARD_MAX {
+            if heard.len() == 2 {
+                break;
+            }
             let next = tokio::time::timeout(PATIENCE, listener.next())
                 .await
                 .expect("it is heard in time");

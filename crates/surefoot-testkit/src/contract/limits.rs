@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use surefoot_core::id::{ConcurrencyKey, Tenant};
+use surefoot_core::id::{ConcurrencyKey, JobId, Tenant};
 use surefoot_core::port::{Claim, NewJob, Store};
 
 use super::fixture::{
@@ -164,16 +164,20 @@ pub async fn all_limits_hold_at_once(store: Arc<dyn Store>) {
     );
 }
 
+/// More claims than any case here has jobs that fit its limits.
+const CLAIMS_MAX: usize = 50;
+
 /// What is claimed until a claim takes nothing: a store may need more than one to fill what the limits leave.
-async fn every_claim(store: &dyn Store, claim: &Claim) -> Vec<surefoot_core::id::JobId> {
+async fn every_claim(store: &dyn Store, claim: &Claim) -> Vec<JobId> {
     let mut all = Vec::new();
-    loop {
+    for _ in 0..CLAIMS_MAX {
         let leased = take(store, claim, START).await;
         if leased.is_empty() {
             return all;
         }
         all.extend(ids(&leased));
     }
+    panic!("{CLAIMS_MAX} claims take more than there is")
 }
 
 pub async fn a_lapsed_lease_counts_until_it_is_settled(store: Arc<dyn Store>) {

@@ -287,7 +287,8 @@ impl Machine {
         let pauses = answered(self.store.pauses().await);
         self.write("pauses", &pauses);
         let mut before = None;
-        loop {
+        // One page more than there can be, so that a store whose pages never end is told from a sound one.
+        for _ in 0..=self.jobs.len() {
             let page = answered(self.store.jobs(&JobFilter::default(), before, 5).await);
             self.write("jobs", &page);
             let Some(last) = page.last() else { break };

@@ -1,8 +1,11 @@
 //! Remembers: the ports of `surefoot-core` on SQLite and on PostgreSQL. Every SQL statement and every migration of
 //! Surefoot lives here, and no type of a database driver crosses a port.
 //!
-//! [`sqlite`] and [`postgres`] share no SQL: each does what its database does well. What holds them together is the
-//! store contract in `surefoot-testkit`, which both pass.
+//! [`open`] goes from a URL to a store. [`sqlite`] and [`postgres`] share no SQL: each does what its database does well.
+//! What holds them together is the store contract in `surefoot-testkit`, which both pass.
 
+mod open;
 pub mod postgres;
 pub mod sqlite;
+
+pub use open::{OpenError, open};

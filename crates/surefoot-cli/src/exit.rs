@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use surefoot::StartError;
 use surefoot_core::error::StoreError;
+use surefoot_store::OpenError;
 
 use crate::args::{ActorUnknown, PayloadArgError};
 use crate::config::{LoadError, Unloadable};
@@ -186,6 +187,25 @@ impl From<StoreError> for Failed {
             ),
         };
         Self::new(code, chain(&error), hint)
+    }
+}
+
+impl From<OpenError> for Failed {
+    fn from(error: OpenError) -> Self {
+        let text = error.to_string();
+        let (what, hint) = text.split_once("; ").unwrap_or((&text, ""));
+        match error {
+            OpenError::NoScheme
+            | OpenError::UnknownScheme { .. }
+            | OpenError::NoPath
+            | OpenError::Parameters { .. }
+            | OpenError::InMemory => Self::new(Code::Usage, what, hint),
+            OpenError::NoFolder { .. } => Self::new(Code::NotFound, what, hint),
+            OpenError::Sqlite { source, .. } | OpenError::Postgres { source, .. } => {
+                let cause = Self::from(source);
+                Self::new(cause.code, format!("{what}: {}", cause.what), hint)
+            }
+        }
     }
 }
 

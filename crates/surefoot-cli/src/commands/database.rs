@@ -74,16 +74,7 @@ impl Place {
     /// # Errors
     /// What the database answered.
     pub(super) async fn store(&self) -> Result<Arc<dyn Store>, Failed> {
-        let Some(path) = self.url.strip_prefix("sqlite:") else {
-            return Err(Failed::new(
-                Code::Failed,
-                "this build knows SQLite only",
-                "give --database sqlite:PATH",
-            ));
-        };
-        Ok(Arc::new(
-            surefoot_store::sqlite::SqliteStore::open(path).await?,
-        ))
+        Ok(surefoot_store::open(&self.url).await?)
     }
 
     /// A client of a database that may be made.
@@ -100,7 +91,11 @@ impl Place {
     /// # Errors
     /// A file that is not there, or what the database answered.
     pub(super) async fn existing_client(&self) -> Result<Client, Failed> {
-        match self.url.strip_prefix("sqlite:") {
+        let file = self
+            .url
+            .strip_prefix("sqlite:")
+            .map(|path| path.strip_prefix("//").unwrap_or(path));
+        match file {
             Some(path) if !Path::new(path).exists() => {
                 let what = format!("there is no database {path}");
                 Err(Failed::new(
@@ -114,7 +109,7 @@ impl Place {
     }
 }
 
-/// The named file, or the standard one when it is there and no database is named that makes it superfluous.
+/// The named file, or the standard one when it is there.
 pub(super) fn config_file(shared: &Shared) -> Option<PathBuf> {
     let standard = || {
         Path::new(CONFIG_FILE)

@@ -423,3 +423,59 @@ fn every_fault_of_syntax_is_reported_at_once() {
         &["f:2:2: duplicate key; correct the TOML here; see https://toml.io"],
     );
 }
+
+const DOCUMENT: &str = include_str!("../../../../docs/configuration.md");
+
+#[test]
+fn every_example_of_the_document_loads() {
+    let any = |_: &str| Some("0123456789abcdef".to_owned());
+    let fences = DOCUMENT.split("```toml\n").skip(1);
+    let examples: Vec<&str> = fences
+        .filter_map(|fence| fence.split("```").next())
+        .collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        if let Err(faults) = parse("docs/configuration.md", example, &any) {
+            panic!("{:#?}", faults.lines());
+        }
+    }
+}
+
+/// The keys of each section, told by the section itself when it meets one that it does not know.
+#[test]
+fn the_document_and_its_example_name_every_key() {
+    let sections = [
+        "server",
+        "database",
+        "engine",
+        "telemetry",
+        "queue.q",
+        "dependency.d",
+        "job.k",
+        "job.k.request",
+        "job.k.backoff",
+    ];
+    let text: String = sections
+        .map(|section| format!("[{section}]\nqqqqqqqqqqqqqqq = 1\n"))
+        .concat();
+    let Err(faults) = parse("f", &text, &environment) else {
+        panic!("it loads");
+    };
+    let lines = faults.lines();
+    let known = lines
+        .iter()
+        .filter_map(|line| line.split_once("known here: "));
+    let keys: Vec<&str> = known.flat_map(|(_, keys)| keys.split(", ")).collect();
+    assert!(keys.len() > 30, "{keys:?}");
+    let example = DOCUMENT.split("```").nth(1).unwrap();
+    for key in keys {
+        assert!(
+            DOCUMENT.contains(&format!("`{key}`")),
+            "{key} is not explained"
+        );
+        assert!(
+            example.contains(&format!("{key} = ")),
+            "{key} is not in the example"
+        );
+    }
+}

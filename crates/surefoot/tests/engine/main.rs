@@ -13,6 +13,7 @@ mod picky;
 mod pull;
 mod real_time;
 mod retry;
+mod sqlite;
 mod timeouts;
 mod watch;
 mod world;

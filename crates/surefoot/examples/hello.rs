@@ -1,0 +1,42 @@
+//! The smallest complete program: define a job, run it, hand one in, read its result. It keeps its jobs in
+//! `surefoot.db`; run it twice and the second run finds the refund done.
+
+use serde::{Deserialize, Serialize};
+use surefoot::{Cx, Engine, Job, JobPolicy, Outcome};
+
+#[derive(Serialize, Deserialize)]
+struct Refund {
+    id: String,
+    cents: u64,
+}
+
+impl Job for Refund {
+    const KIND: &'static str = "refund";
+    type Output = String;
+
+    fn key(&self) -> Option<String> {
+        Some(self.id.clone())
+    }
+}
+
+async fn refund(job: Refund, cx: Cx) -> Outcome<String> {
+    // The place to call the provider: under this key, the same over every retry and crash.
+    let key = cx.provider_key();
+    println!("refunding {} cents under the key {key}", job.cents);
+    Ok(format!("refunded {} cents", job.cents))
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let store = surefoot_store::open("sqlite:surefoot.db").await?;
+    let engine = Engine::over(store).handle(refund, JobPolicy::default());
+    let engine = engine.start().await?;
+
+    let (id, cents) = ("r-1".to_owned(), 1999);
+    let job = engine.enqueue(Refund { id, cents }).await?;
+    println!("{} (new: {})", job.id, job.created);
+    println!("{}", engine.result(job).await?);
+
+    engine.drain().await;
+    Ok(())
+}

@@ -67,7 +67,8 @@ where
     loop {
         let begin = run.next_send();
         let tried = if run.hedges() {
-            hedged(&run, begin, &mut f, &mut trail).await
+            // On the heap, so that a call that is not hedged stays small.
+            Box::pin(hedged(&run, begin, &mut f, &mut trail)).await
         } else {
             run.attempt(begin, &mut f).await
         };

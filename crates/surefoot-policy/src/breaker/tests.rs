@@ -428,3 +428,22 @@ fn transitions_under_contention_happen_once_each() {
     );
     assert_eq!(breaker.probes_out(Moment::ZERO), 0);
 }
+
+#[test]
+fn options_that_could_not_work_are_refused_together() {
+    let wrong = BreakerOptions {
+        window: Duration::from_millis(9),
+        calls_min: 0,
+        failure_ratio: f64::NAN,
+        slow_ratio: 1.5,
+        slow_after: Some(Duration::ZERO),
+        open_for: Duration::from_secs(10),
+        open_for_max: Duration::from_secs(5),
+        open_jitter: -0.1,
+        probes: PROBES_MAX + 1,
+        successes_to_close: 0,
+        probe_lease: Duration::ZERO,
+        ..BreakerOptions::default()
+    };
+    assert_eq!(wrong.validate().len(), 10, "{:#?}", wrong.validate());
+}

@@ -36,7 +36,7 @@ impl<'a> Run<'a, '_> {
             match live.rate.take(rate, now, wait) {
                 Turn::In(Duration::ZERO) => {}
                 Turn::In(turn) => {
-                    tokio::time::sleep(turn).await;
+                    Box::pin(tokio::time::sleep(turn)).await;
                     now = self.dependency.now();
                     wait = spare(now).ok_or(passed)?;
                 }
@@ -55,9 +55,8 @@ impl<'a> Run<'a, '_> {
                 began: now,
             });
         }
-        let seat = live
-            .bulkhead
-            .sit(&policy.bulkhead, wait)
+        // On the heap, because only a call that waits needs it.
+        let seat = Box::pin(live.bulkhead.sit(&policy.bulkhead, wait))
             .await
             .map_err(|full| match full {
                 Full::Queue => (Rejection::BulkheadFull, None),

@@ -24,7 +24,9 @@ use crate::timeout::{Guarded, Ran};
 const FAIR_SHARE: u32 = 4;
 
 /// How an attempt failed, what that means, and the call's own error.
-type How<E> = (Kind, Meaning, Option<E>);
+///
+/// On the heap, so that what a success returns stays small.
+type How<E> = Box<(Kind, Meaning, Option<E>)>;
 
 enum Broken<E> {
     Own(E),
@@ -69,7 +71,7 @@ impl<'a> Run<'a, '_> {
             ambient: self.ambient_of(number, began, within),
             connect: self.policy.timeout.connect,
         };
-        let _watch = self.policy.hedge.is_some().then_some(LatencyWatch {
+        let _watch = self.policy.hedge.is_some().then(|| LatencyWatch {
             dependency: self.dependency,
             began,
         });
@@ -87,7 +89,8 @@ impl<'a> Run<'a, '_> {
         self.adapt(out, health, took, ended);
         match result {
             Ok(value) => Ok(Done { value, ended }),
-            Err((kind, meaning, source)) => {
+            Err(how) => {
+                let (kind, meaning, source) = *how;
                 let began_after = began.since(self.started);
                 let certainty = meaning.certainty;
                 let record = AttemptRecord {
@@ -100,11 +103,11 @@ impl<'a> Run<'a, '_> {
                 };
                 self.heed(&meaning, ended);
                 self.dependency.emit(|| Event::AttemptFailed(record));
-                Err(Tried::Failed(Failed {
+                Err(Tried::Failed(Box::new(Failed {
                     record,
                     meaning,
                     source,
-                }))
+                })))
             }
         }
     }
@@ -129,7 +132,7 @@ impl<'a> Run<'a, '_> {
         let inner = async {
             match injected {
                 None => make(attempt).await.map_err(Broken::Own),
-                Some(injected) => self.injected(injected, attempt, make).await,
+                Some(injected) => Box::pin(self.injected(injected, attempt, make)).await,
             }
         };
         let slow = &self.policy.breaker;
@@ -185,13 +188,16 @@ impl<'a> Run<'a, '_> {
             Ran::Done(Ok(value)) => (Health::Alive, Ok(value)),
             Ran::Done(Err(Broken::Own(error))) => {
                 let meaning = error.meaning();
-                (meaning.health, Err((Kind::Failed, meaning, Some(error))))
+                (
+                    meaning.health,
+                    Err(Box::new((Kind::Failed, meaning, Some(error)))),
+                )
             }
             Ran::Done(Err(Broken::Injected(injected))) => {
                 let meaning = injected.meaning().unwrap_or(Meaning::TRANSIENT);
                 (
                     meaning.health,
-                    Err((Kind::Injected(injected), meaning, None)),
+                    Err(Box::new((Kind::Injected(injected), meaning, None))),
                 )
             }
             Ran::TimedOut => {
@@ -212,7 +218,10 @@ impl<'a> Run<'a, '_> {
                     health,
                     ..Meaning::TRANSIENT
                 };
-                (health, Err((Kind::TimedOut(limit), meaning, None)))
+                (
+                    health,
+                    Err(Box::new((Kind::TimedOut(limit), meaning, None))),
+                )
             }
         }
     }

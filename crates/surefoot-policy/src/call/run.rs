@@ -53,7 +53,7 @@ pub(super) enum Tried<E> {
     /// A guard turned it away.
     Rejected(Rejection, Option<Duration>),
     /// It was made and failed.
-    Failed(Failed<E>),
+    Failed(Box<Failed<E>>),
 }
 
 pub(super) struct Failed<E> {
@@ -199,7 +199,7 @@ impl<'a, 'm> Run<'a, 'm> {
         self.draw = Some(draw);
         self.previous = Some(wait);
         self.dependency.emit(|| Event::Retrying { wait });
-        tokio::time::sleep(wait).await;
+        Box::pin(tokio::time::sleep(wait)).await;
         self.now = self.dependency.now();
         self.await_gate().await
     }
@@ -234,7 +234,7 @@ impl<'a, 'm> Run<'a, 'm> {
         if wait.saturating_add(self.policy.timeout.attempt_min) >= self.deadline.since(self.now) {
             return Err(Suppressed::RetryAfterExceedsDeadline);
         }
-        tokio::time::sleep(wait).await;
+        Box::pin(tokio::time::sleep(wait)).await;
         self.now = self.dependency.now();
         Ok(())
     }

@@ -707,3 +707,85 @@ fn a_call_can_move_between_threads_and_live_anywhere() {
     let dependency = with(|policy| policy.hedge = toml::from_str("after = \"50ms\"").unwrap());
     sendable(&dependency.call(&READ, |_| ready(Ok::<u8, Meaning>(1))));
 }
+
+#[test]
+fn a_call_is_small() {
+    let dependency = with(|_| {});
+    let call = dependency.call(&READ, |_| ready(Ok::<u8, Meaning>(1)));
+    let size = std::mem::size_of_val(&call);
+    assert!(size <= 1_280, "{size} bytes");
+}
+
+#[test]
+fn a_call_that_is_done_holds_nothing_even_while_its_value_is_kept() {
+    let dependency = with(|_| {});
+    let mut done = Box::pin(dependency.call(&READ, |_| ready(Ok::<u8, Meaning>(1))));
+    assert!(!crate::testing::pending_once(done.as_mut()));
+    assert_eq!(dependency.status().out, 0);
+    drop(done);
+    assert_eq!(dependency.status().out, 0);
+}
+
+#[test]
+fn each_draw_of_each_dependency_is_another() {
+    let draws: std::collections::BTreeSet<u64> = (0..1000).map(|_| with(|_| {}).roll().0).collect();
+    assert_eq!(draws.len(), 1000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_success_is_one_deposit_however_many_sends_it_took() {
+    let dependency = with(|policy| {
+        policy.budget.enabled = true;
+        policy.budget.ratio = 1.0;
+        policy.budget.reserve_per_second = 1.0;
+    });
+    scripted(&dependency, &READ, &[Err(Meaning::TRANSIENT), Ok(1)])
+        .await
+        .0
+        .unwrap();
+    assert_eq!(dependency.status().budget_left, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_copy_that_fails_fast_does_not_end_the_first() {
+    let dependency = with(|policy| {
+        policy.hedge = toml::from_str("after = \"50ms\"").unwrap();
+        policy.retry.attempts_max = 1;
+    });
+    let result = dependency
+        .call(&READ, |attempt| async move {
+            if attempt.is_hedge() {
+                return Err(Meaning::TRANSIENT);
+            }
+            tokio::time::sleep(ms(200)).await;
+            Ok(attempt.number())
+        })
+        .await;
+    assert_eq!(result.unwrap(), 1);
+    let both: Result<u32, _> = dependency
+        .call(&READ, |_| async {
+            tokio::time::sleep(ms(200)).await;
+            Err(Meaning::TRANSIENT)
+        })
+        .await;
+    let error = both.unwrap_err();
+    let numbers: Vec<u32> = error
+        .attempts()
+        .iter()
+        .map(|attempt| attempt.number)
+        .collect();
+    assert_eq!(numbers, [2, 1], "both are told, each under its own number");
+}
+
+#[tokio::test(start_paused = true)]
+async fn latencies_are_kept_only_where_somebody_asks_for_them() {
+    for hedges in [false, true] {
+        let dependency = with(|policy| {
+            policy.hedge = hedges.then(|| toml::from_str("after = \"50ms\"").unwrap())
+        });
+        for _ in 0..50 {
+            scripted(&dependency, &READ, &[Ok(1)]).await.0.unwrap();
+        }
+        assert_eq!(dependency.0.latency.percentile(50.0).is_some(), hedges);
+    }
+}

@@ -221,3 +221,50 @@ async fn the_seat_and_the_deadline_follow_the_body_to_its_end() {
     drop(answer);
     assert_eq!(dependency.status().out, 0);
 }
+
+#[tokio::test]
+async fn an_answer_that_comes_before_the_request_has_been_read_is_an_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut some = [0; 64];
+        let _ = stream.read(&mut some).await;
+        let _ = stream
+            .write_all(b"HTTP/1.1 413 Content Too Large\r\ncontent-length: 2\r\n\r\nno")
+            .await;
+        tokio::time::sleep(Duration::from_secs(30)).await;
+    });
+    let (client, dependency) = client(|_| {});
+    let never = halting_body();
+    let request = Request::put(format!("http://{address}/upload"))
+        .body(Body::stream(never))
+        .unwrap();
+    let answer = client.send(request).await.unwrap();
+    assert_eq!(answer.status(), 413);
+    assert_eq!(text(answer.into_body()).await.unwrap(), "no");
+    assert_eq!(dependency.status().out, 0);
+}
+
+/// A body whose first frame is there at once and whose second never comes.
+fn halting_body()
+-> impl http_body::Body<Data = Bytes, Error = std::io::Error> + Send + Sync + 'static {
+    struct Halting(bool);
+    impl http_body::Body for Halting {
+        type Data = Bytes;
+        type Error = std::io::Error;
+
+        fn poll_frame(
+            mut self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, std::io::Error>>> {
+            if std::mem::replace(&mut self.0, true) {
+                return std::task::Poll::Pending;
+            }
+            std::task::Poll::Ready(Some(Ok(http_body::Frame::data(Bytes::from_static(
+                b"first",
+            )))))
+        }
+    }
+    Halting(false)
+}

@@ -87,6 +87,11 @@ const HOUSES: &[House] = &[
         tests_use: &[],
     },
     House {
+        name: "surefoot-bench",
+        uses: &["surefoot-core", "surefoot", "surefoot-store"],
+        tests_use: &[TESTKIT],
+    },
+    House {
         name: "xtask",
         uses: &[],
         tests_use: &[],

@@ -14,7 +14,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use surefoot::{Event, Observer};
 use surefoot_core::id::Kind;
-use surefoot_core::job::AttemptOutcome;
+use surefoot_core::job::{AttemptOutcome, DeadReason};
 use surefoot_core::port::Enqueued;
 
 use super::http::HttpMetrics;
@@ -88,6 +88,18 @@ fn histogram() -> Histogram {
     Histogram::new(BUCKETS)
 }
 
+/// An alert on a growing counter would miss the first dead letter of a reason whose series begins at one.
+fn every_reason_at_zero() -> Family<ReasonLabel, Counter> {
+    let family = Family::default();
+    for reason in DeadReason::ALL {
+        let label = ReasonLabel {
+            reason: reason.as_str(),
+        };
+        drop(family.get_or_create_owned(&label));
+    }
+    family
+}
+
 impl Default for Families {
     fn default() -> Self {
         Self {
@@ -98,7 +110,7 @@ impl Default for Families {
             duration: Family::new_with_constructor(histogram),
             leases_lost: Family::default(),
             abandoned: Family::default(),
-            dead_letters: Family::default(),
+            dead_letters: every_reason_at_zero(),
             stale_writes: Counter::default(),
             settlements_dropped: Counter::default(),
             store_errors: Family::default(),

@@ -87,6 +87,7 @@ async fn what_happened_is_counted_under_one_scheme_of_names() {
         r#"surefoot_job_wait_seconds_bucket{le="10.0",kind="mail"} 1"#,
         r#"surefoot_attempt_duration_seconds_sum{kind="mail"} 20.0"#,
         r#"surefoot_jobs_died_total{reason="permanent"} 1"#,
+        r#"surefoot_jobs_died_total{reason="outcome_unknown"} 0"#,
         r#"surefoot_store_errors_total{verb="jobs"} 1"#,
         r#"surefoot_jobs{queue="money",kind="mail",state="pending"} 1"#,
         r#"surefoot_jobs{queue="money",kind="refund",state="dead"} 1"#,
@@ -170,4 +171,36 @@ async fn kinds_and_paths_that_callers_make_up_make_no_endless_series() {
         .lines()
         .filter(|line| line.starts_with("http_server_request_duration_seconds_count"));
     assert_eq!(routes.count(), 3, "{text}");
+}
+
+/// A metric that nobody can look up is of no use, and one that is gone leaves an alert that never fires.
+#[tokio::test]
+async fn the_document_names_every_metric_and_no_other() {
+    let document = include_str!("../../../../docs/metrics.md");
+    let api = Api::new();
+    api.enqueue(json!({"kind": "mail"})).await;
+    api.store.next(Verb::Jobs, Fault::Before);
+    api.get("/v1/jobs").await;
+    let text = api.get("/metrics").await.text;
+    let mut served: Vec<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE "))
+        .map(|line| {
+            let (name, of_type) = line.split_once(' ').unwrap();
+            match of_type {
+                "counter" => format!("{name}_total"),
+                "info" => format!("{name}_info"),
+                _ => name.to_owned(),
+            }
+        })
+        .collect();
+    served.sort();
+    let rows = document.lines().filter_map(|line| line.strip_prefix("| `"));
+    let mut named: Vec<String> = rows
+        .filter_map(|row| row.split_once('`'))
+        .map(|(name, _)| name.to_owned())
+        .filter(|name| !name.contains('.'))
+        .collect();
+    named.sort();
+    assert_eq!(named, served);
 }

@@ -45,10 +45,9 @@ statements! {
         cross join surefoot_intent as i on i.seq = j.seq", "j.state = 'dead' and j.fingerprint = ?6", "j.id");
     RUNNING = page!("that run", "surefoot_job as j indexed by surefoot_job_running
         cross join surefoot_intent as i on i.seq = j.seq", "j.state = 'running'", "j.id");
-    WITHDRAWN = page!("that were cancelled or ignored",
-        "surefoot_job_history as w indexed by surefoot_job_history_withdrawn
-        cross join surefoot_intent as i on i.seq = w.seq
-        left join surefoot_job as j on j.seq = i.seq", "w.state <> 'succeeded' and w.state = ?5", "w.id");
+    FINISHED = page!("that are finished", "surefoot_job_history as f indexed by surefoot_job_history_listed
+        cross join surefoot_intent as i on i.seq = f.seq
+        left join surefoot_job as j on j.seq = i.seq", "f.state = ?5", "f.id");
 }
 
 /// Sorts after every id.
@@ -93,8 +92,144 @@ fn statement(filter: &JobFilter) -> &'static str {
     match filter.state {
         Some(StateName::Pending | StateName::Retrying | StateName::Dead) => BY_STATE,
         Some(StateName::Running) => RUNNING,
-        Some(StateName::Cancelled | StateName::Ignored) => WITHDRAWN,
-        // Nearly everything has succeeded, so the walk by id finds it at once.
-        Some(StateName::Succeeded) | None => BY_ID,
+        Some(StateName::Succeeded | StateName::Cancelled | StateName::Ignored) => FINISHED,
+        None => BY_ID,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use surefoot_core::failure::Failure;
+    use surefoot_core::id::{Actor, Key, Kind, Worker};
+    use surefoot_core::port::{By, Claim, KindTerms, NewJob, Queues};
+    use surefoot_core::settle::Report;
+    use surefoot_core::text::ErrorText;
+
+    use super::*;
+    use crate::sqlite::steps::{Counted, NOW, plain};
+    use crate::sqlite::{cancel, depth, steer};
+
+    /// Few enough for any page; a walk through all of [`crowded`] takes more than ten times as many.
+    const STEPS_MAX: i32 = 2_000;
+
+    fn take(max: u32) -> Claim {
+        Claim {
+            worker: Worker::new("w").unwrap(),
+            kinds: vec![KindTerms {
+                kind: Kind::new("mail").unwrap(),
+                lease: Duration::from_secs(40),
+                recovery: None,
+                concurrency_max: None,
+                concurrency_per_key_max: None,
+            }],
+            queues: Queues::All,
+            queue_limits: BTreeMap::new(),
+            max,
+        }
+    }
+
+    /// Two jobs of each rare state, then a thousand that succeeded and a thousand that wait.
+    fn crowded() -> Counted {
+        let by = By {
+            actor: Actor::new("ada").unwrap(),
+            reason: ErrorText::from("tidy"),
+        };
+        let mut store = Counted::new();
+        store.add(2, |index, job| NewJob {
+            key: Key::new(format!("key-{index}")).ok(),
+            ..job
+        });
+        store.add(8, plain);
+        let leased = store.claim(&take(10));
+        for job in &leased[2..4] {
+            store.report(job, Report::Failed(Failure::transient("try again")));
+        }
+        for job in &leased[4..8] {
+            store.report(job, Report::Failed(Failure::permanent("broken")));
+        }
+        for job in &leased[6..8] {
+            store.write(|ledger| steer::ignore(ledger, job.id, &by, NOW).unwrap());
+        }
+        for id in store.add(2, plain) {
+            store.write(|ledger| cancel::cancel(ledger, id, &by, NOW).unwrap());
+        }
+        store.add(1000, plain);
+        store
+            .claim(&take(1000))
+            .iter()
+            .for_each(|job| store.succeed(job));
+        store.add(1000, plain);
+        store
+    }
+
+    /// Symptoms 54 and 146.
+    #[test]
+    fn a_page_of_what_is_rare_does_not_walk_through_what_is_common() {
+        let store = crowded();
+        let of = |state| JobFilter {
+            state: Some(state),
+            ..JobFilter::default()
+        };
+        let dead = store
+            .steps(|store| jobs(&store.connection, &of(StateName::Dead), None, 10).unwrap())
+            .1;
+        let fingerprint = match &dead[0].state {
+            surefoot_core::job::JobState::Dead(death) => death.fingerprint,
+            other => panic!("{other:?}"),
+        };
+        let table = [
+            (of(StateName::Pending), 10),
+            (of(StateName::Running), 4),
+            (of(StateName::Retrying), 2),
+            (of(StateName::Succeeded), 10),
+            (of(StateName::Dead), 2),
+            (of(StateName::Cancelled), 2),
+            (of(StateName::Ignored), 2),
+            (
+                JobFilter {
+                    fingerprint: Some(fingerprint),
+                    ..JobFilter::default()
+                },
+                2,
+            ),
+            (
+                JobFilter {
+                    key: Key::new("key-1").ok(),
+                    ..JobFilter::default()
+                },
+                1,
+            ),
+            (JobFilter::default(), 10),
+        ];
+        for (filter, expected) in table {
+            let page = |store: &Counted| jobs(&store.connection, &filter, None, 10).unwrap();
+            let (steps, found) = store.steps(page);
+            assert_eq!(found.len(), expected, "{filter:?}");
+            assert!(steps < STEPS_MAX, "{steps} steps: {filter:?}");
+        }
+    }
+
+    /// Symptoms 54 and 146.
+    #[test]
+    fn depth_does_not_count_rows() {
+        let (steps, depth) = crowded().steps(|store| depth::depth(&store.connection, NOW).unwrap());
+        let counts: Vec<_> = depth
+            .counts
+            .iter()
+            .map(|line| (line.state, line.count))
+            .collect();
+        assert_eq!(
+            counts,
+            [
+                (StateName::Pending, 1000),
+                (StateName::Running, 4),
+                (StateName::Retrying, 2),
+                (StateName::Dead, 2)
+            ]
+        );
+        assert!(steps < STEPS_MAX, "{steps} steps");
     }
 }

@@ -44,6 +44,8 @@ mod settle;
 #[cfg(test)]
 mod statements;
 mod steer;
+#[cfg(test)]
+mod steps;
 mod store;
 mod tally;
 mod writer;

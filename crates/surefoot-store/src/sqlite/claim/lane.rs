@@ -118,6 +118,11 @@ impl Lane {
         }
     }
 
+    /// Whether its jobs share a concurrency key.
+    pub(super) const fn is_crowd(&self) -> bool {
+        matches!(self.source, Source::Crowd { .. })
+    }
+
     /// The next job.
     pub(super) fn next(
         &mut self,

@@ -12,6 +12,8 @@ use super::{crowd, levels};
 /// What stands in a queue for this claim.
 pub(super) struct Line {
     pub(super) queue: String,
+    /// How many of its jobs may run at once.
+    pub(super) running_max: Option<u32>,
     lanes: Vec<Lane>,
     heads: BinaryHeap<Reverse<Head>>,
 }
@@ -29,6 +31,7 @@ impl Line {
         let ledger = taking.ledger();
         let mut line = Self {
             queue: queue.to_owned(),
+            running_max: taking.queue_max(queue),
             lanes: Vec::new(),
             heads: BinaryHeap::new(),
         };
@@ -57,6 +60,11 @@ impl Line {
     /// The kind of a lane.
     pub(super) fn kind(&self, lane: usize) -> &str {
         self.lanes.get(lane).map_or("", |lane| lane.kind.as_str())
+    }
+
+    /// Whether a lane is a crowd.
+    pub(super) fn is_crowd(&self, lane: usize) -> bool {
+        self.lanes.get(lane).is_some_and(Lane::is_crowd)
     }
 
     /// Brings the next job of a lane to the head.

@@ -40,20 +40,21 @@ pub(super) struct Taking<'a> {
     room: Room,
     may_meet_crowds: bool,
     leased: Vec<LeasedJob>,
-    aside: Vec<(Candidate, Aside<'a>)>,
+    aside: Vec<(Candidate, Aside, &'a KindTerms, String)>,
 }
 
 /// Where a job goes that is in the way.
-enum Aside<'a> {
+#[derive(Clone, Copy)]
+enum Aside {
     Overdue,
-    Crowded { queue: String, terms: &'a KindTerms },
+    Crowded,
 }
 
 /// Whether a candidate is taken, and if not, how its lane goes on.
-enum Admission<'a> {
+enum Admission {
     Taken,
     PassedOver,
-    SetAside(Aside<'a>),
+    SetAside(Aside),
     KindFull,
     QueueFull,
 }
@@ -102,6 +103,14 @@ impl<'a> Taking<'a> {
         self.leased.len() >= self.max()
     }
 
+    /// How many jobs of a queue may run at once.
+    pub(super) fn queue_max(&self, queue: &str) -> Option<u32> {
+        let mut limits = self.claim.queue_limits.iter();
+        limits
+            .find(|(name, _)| name.as_str() == queue)
+            .map(|(_, max)| *max)
+    }
+
     /// The terms of a kind, when the claim asks for it.
     pub(super) fn terms(&self, kind: &str) -> Option<&'a KindTerms> {
         self.terms.get(kind).copied()
@@ -118,15 +127,18 @@ impl<'a> Taking<'a> {
             let Some(terms) = self.terms(line.kind(lane)) else {
                 continue;
             };
-            match self.admit(&line.queue, terms, &candidate)? {
+            match self.admit(line, terms, &candidate)? {
                 Admission::Taken => {
                     line.refill(self, lane)?;
                     return Ok(true);
                 }
                 Admission::PassedOver => line.refill(self, lane)?,
+                // All of a crowd share its key, and there will be no more room under it.
+                Admission::SetAside(Aside::Crowded) if line.is_crowd(lane) => {}
                 Admission::SetAside(place) => {
                     if self.aside.len() < ASIDE_MAX {
-                        self.aside.push((candidate, place));
+                        self.aside
+                            .push((candidate, place, terms, line.queue.clone()));
                     }
                     line.refill(self, lane)?;
                 }
@@ -140,23 +152,16 @@ impl<'a> Taking<'a> {
 
     /// What was taken, after the rest was set aside.
     pub(super) fn finish(self) -> Result<Vec<LeasedJob>, StoreError> {
-        for (candidate, place) in &self.aside {
-            match place {
-                Aside::Overdue => {
+        for (candidate, place, terms, queue) in &self.aside {
+            match (place, &candidate.concurrency_key) {
+                (Aside::Overdue, _) => {
                     self.ledger.execute(OVERDUE, [candidate.seq])?;
                 }
-                Aside::Crowded { queue, terms } => {
-                    if let Some(key) = &candidate.concurrency_key {
-                        crowd::join(
-                            self.ledger,
-                            candidate.seq,
-                            queue,
-                            &terms.kind,
-                            &candidate.tenant,
-                            key,
-                        )?;
-                    }
+                (Aside::Crowded, Some(key)) => {
+                    let (seq, tenant) = (candidate.seq, &candidate.tenant);
+                    crowd::join(self.ledger, seq, queue, &terms.kind, tenant, key)?;
                 }
+                (Aside::Crowded, None) => {}
             }
         }
         Ok(self.leased)
@@ -164,16 +169,11 @@ impl<'a> Taking<'a> {
 
     fn admit(
         &mut self,
-        queue: &str,
-        terms: &'a KindTerms,
+        line: &Line,
+        terms: &KindTerms,
         candidate: &Candidate,
-    ) -> Result<Admission<'a>, StoreError> {
-        let queue_max = self
-            .claim
-            .queue_limits
-            .iter()
-            .find(|(name, _)| name.as_str() == queue);
-        if !self.room.in_queue(queue, queue_max.map(|(_, max)| *max)) {
+    ) -> Result<Admission, StoreError> {
+        if !self.room.in_queue(&line.queue, line.running_max) {
             return Ok(Admission::QueueFull);
         }
         if !self.room.in_kind(terms) {
@@ -190,17 +190,14 @@ impl<'a> Taking<'a> {
                 .room
                 .in_key(self.ledger, terms, &candidate.tenant, key)?
         {
-            return Ok(Admission::SetAside(Aside::Crowded {
-                queue: queue.to_owned(),
-                terms,
-            }));
+            return Ok(Admission::SetAside(Aside::Crowded));
         }
         let order_key = candidate.order_key.as_ref();
         let (seq, state) = (candidate.seq, candidate.state);
         if !order_line::may_run(self.ledger, seq, state, &candidate.tenant, order_key)? {
             return Ok(Admission::PassedOver);
         }
-        self.lease(queue, terms, candidate)
+        self.lease(&line.queue, terms, candidate)
     }
 
     fn lease(
@@ -208,7 +205,7 @@ impl<'a> Taking<'a> {
         queue: &str,
         terms: &KindTerms,
         candidate: &Candidate,
-    ) -> Result<Admission<'a>, StoreError> {
+    ) -> Result<Admission, StoreError> {
         let intent = match self.ledger.first(INTENT, [candidate.seq], row::intent) {
             Ok(Some(intent)) => intent,
             Ok(None) => return Ok(passed_over("it has no intent")),
@@ -267,7 +264,7 @@ impl<'a> Taking<'a> {
 }
 
 /// A job that does not read back stays where it is: the jobs behind it must not wait for it.
-fn passed_over<'a>(what: &str) -> Admission<'a> {
+fn passed_over(what: &str) -> Admission {
     tracing::error!(what, "a job that does not read back is passed over");
     Admission::PassedOver
 }

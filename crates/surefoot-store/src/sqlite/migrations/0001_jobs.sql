@@ -109,7 +109,7 @@ create table surefoot_job_history (
     check ((reason is not null) = (state <> 'succeeded'))
 ) strict;
 create index surefoot_job_history_ended on surefoot_job_history (ended_at);
-create index surefoot_job_history_withdrawn on surefoot_job_history (state, id) where state <> 'succeeded';
+create index surefoot_job_history_listed on surefoot_job_history (state, id);
 
 -- Attempts that ended, never changed; the one that runs is in the job's row until then.
 create table surefoot_attempt (

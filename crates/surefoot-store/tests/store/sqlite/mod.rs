@@ -3,6 +3,7 @@
 mod fixture;
 mod heart;
 mod migrate;
+mod order_line;
 mod own_transaction;
 mod processes;
 mod programs;

@@ -20,7 +20,7 @@ fn programs_have_the_same_transcripts_as_over_the_model() {
         .unwrap();
     let number = AtomicU64::new(0);
     for seed in SEEDS {
-        same_as_model(&runtime, seed, 60, || {
+        same_as_model(&runtime, seed, 40, || {
             let file = folder
                 .path()
                 .join(format!("{}.db", number.fetch_add(1, Ordering::Relaxed)));

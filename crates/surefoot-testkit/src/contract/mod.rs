@@ -195,6 +195,7 @@ macro_rules! store_contract {
             kinds_are_filtered
             queues_are_filtered
             fair_over_queues
+            what_may_not_run_uses_up_no_turn_of_its_queue
             a_claim_that_serves_two_kinds_is_one_order
             each_kind_has_its_terms
         }

@@ -8,7 +8,7 @@ use surefoot_core::policy::Recovery;
 use surefoot_core::port::{Claim, NewJob, Queues, Store};
 
 use super::fixture::{
-    LEASE, START, advance, at, claim, created, ids, job, queue, record, take, terms,
+    LEASE, START, advance, at, claim, created, ids, job, order_key, queue, record, take, terms,
 };
 
 pub async fn kinds_are_filtered(store: Arc<dyn Store>) {
@@ -88,6 +88,38 @@ pub async fn fair_over_queues(store: Arc<dyn Store>) {
     );
     let rest = take(&*store, &claim(&["mail"], 3), at(3)).await;
     assert_eq!(ids(&rest), busy[2..5], "what is left is taken in order");
+}
+
+pub async fn what_may_not_run_uses_up_no_turn_of_its_queue(store: Arc<dyn Store>) {
+    let lane = |new: NewJob| NewJob {
+        queue: queue("calm"),
+        order_key: Some(order_key("lane")),
+        ..new
+    };
+    let head = lane(NewJob {
+        run_at: Some(at(600)),
+        ..job("mail")
+    });
+    let mut calm = vec![head];
+    calm.extend((0..5).map(|_| lane(job("mail"))));
+    calm.push(NewJob {
+        queue: queue("calm"),
+        ..job("mail")
+    });
+    let busy: Vec<_> = (0..10)
+        .map(|_| NewJob {
+            queue: queue("busy"),
+            ..job("mail")
+        })
+        .collect();
+    let busy = created(&*store, &busy, START).await;
+    let calm = created(&*store, &calm, START).await;
+    let leased = take(&*store, &claim(&["mail"], 2), at(1)).await;
+    assert_eq!(
+        ids(&leased),
+        [busy[0], calm[6]],
+        "no-lost-intent: each queue has its turn with the first job that may run"
+    );
 }
 
 pub async fn a_claim_that_serves_two_kinds_is_one_order(store: Arc<dyn Store>) {

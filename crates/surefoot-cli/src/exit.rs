@@ -168,6 +168,22 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
+impl From<clap::Error> for Failed {
+    fn from(error: clap::Error) -> Self {
+        let text = error.to_string();
+        let lines = text.lines().take_while(|line| !line.starts_with("Usage:"));
+        let what: Vec<&str> = lines
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect();
+        Self::new(
+            Code::Usage,
+            what.join("; ").trim_start_matches("error: "),
+            "see: surefoot --help",
+        )
+    }
+}
+
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         let (code, hint) = match &error {

@@ -16,7 +16,16 @@ use clap::Parser;
 use exit::Failed;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refused)
+            if refused.use_stderr() && std::env::args().any(|argument| argument == "--json") =>
+        {
+            return Failed::from(refused).tell(true);
+        }
+        // Help, the version, or a refusal for people: clap prints it, with its hints, and ends with 0 or 2.
+        Err(other) => other.exit(),
+    };
     let as_json = cli.shared.json;
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,

@@ -157,3 +157,31 @@ fn completion_scripts_are_printed() {
         );
     }
 }
+
+#[test]
+fn the_commands_work_on_postgres() {
+    let folder = Folder::new();
+    let url = crate::postgres::database();
+    let database = ["--database", &url];
+    let with = |arguments: &[&'static str]| folder.answer(&[arguments, &database[..]].concat());
+    let migrated = with(&["migrate"]);
+    let shown = migrated["database"].as_str().unwrap();
+    assert!(shown.starts_with("postgres://…@127.0.0.1:"), "{shown}");
+    let created = with(&[
+        "jobs",
+        "enqueue",
+        "k",
+        "--key",
+        "1",
+        "--payload",
+        r#"{"n":9007199254740993}"#,
+    ]);
+    assert_eq!(created["outcome"], "created");
+    assert_eq!(with(&["jobs", "list"])["jobs"][0]["id"], created["job"]);
+    with(&["queues", "pause", "default", "--reason", "r"]);
+    assert_eq!(
+        with(&["queues", "list"])["queues"][0]["paused"]["reason"],
+        "r"
+    );
+    assert_eq!(with(&["dead", "list"]), json!({ "groups": [] }));
+}

@@ -144,6 +144,20 @@ fn what_is_not_there_is_said_and_not_made() {
 }
 
 #[test]
+fn with_json_a_wrong_argument_is_an_error_document() {
+    let run = Folder::new().run(&["jobs", "list", "--json", "--lmit", "3"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    let error: Value = serde_json::from_str(&run.stderr).unwrap();
+    let what = error["error"]["what"].as_str().unwrap();
+    assert!(
+        what.starts_with(
+            "unexpected argument '--lmit' found; tip: a similar argument exists: '--limit'"
+        ),
+        "{what}"
+    );
+}
+
+#[test]
 fn a_port_that_is_taken_is_said() {
     let folder = Folder::new();
     let node = folder.serve(&[]);

@@ -19,13 +19,16 @@ use crate::settled::tell_settled;
 
 /// How often the store may refuse a settlement by itself, while it takes others, before it is given up.
 const REFUSALS_MAX: u32 = 10;
-/// How long a refused settlement is set aside.
-const SET_ASIDE: Duration = Duration::from_secs(1);
+/// How long a refused settlement is set aside at first; it doubles with each refusal.
+const ASIDE_FIRST: Duration = Duration::from_secs(1);
+/// The longest time that a refused settlement is set aside.
+const ASIDE_LONGEST: Duration = Duration::from_secs(8);
 
 /// See the module. It holds at most one settlement for each slot of the engine and each job claimed meanwhile.
 pub(super) struct Backlog {
     waiting: VecDeque<Waiting>,
-    /// Those that were refused: each is tried by itself, at its time, in turn with the others.
+    /// Those that were refused: each is tried by itself, at its time, in turn with the others. The next one to try is
+    /// the first.
     suspects: VecDeque<Suspect>,
     suspects_turn: bool,
     batch_max: usize,
@@ -42,6 +45,7 @@ struct Waiting {
 struct Suspect {
     waiting: Waiting,
     retry_at: Instant,
+    aside: Duration,
     refusals: u32,
     refused_at: u64,
 }
@@ -127,23 +131,30 @@ impl Backlog {
     }
 
     /// The store refused a batch. Where it may be the fault of one of them, batches shrink until that one stands alone.
-    /// Answers whether a smaller batch can be sent at once.
+    /// Answers whether there is something else to send at once: the batch held settlements, so the next is smaller or
+    /// holds others.
     pub(super) fn refused(&mut self, node: &Node, batch: &Batch, error: &StoreError) -> bool {
         let sent = batch.settlements.len();
+        if sent == 0 {
+            return false;
+        }
         if batch.alone {
             self.suspect_refused(node, error);
         } else if sent == 1 {
             let suspect = self.waiting.pop_front().map(|waiting| Suspect {
                 waiting,
                 retry_at: Instant::now(),
+                aside: ASIDE_FIRST,
                 refusals: 0,
                 refused_at: self.answers,
             });
-            self.suspects.extend(suspect);
+            for suspect in suspect {
+                self.suspects.push_front(suspect);
+            }
         } else {
             self.batch_max = (sent / 2).max(1);
         }
-        sent > 1
+        true
     }
 
     /// Sets a suspect aside for a while, or gives it up when the store goes on to take others but not it.
@@ -156,8 +167,12 @@ impl Backlog {
             suspect.refused_at = self.answers;
         }
         if suspect.refusals < REFUSALS_MAX {
-            suspect.retry_at = Instant::now() + SET_ASIDE;
-            self.suspects.push_back(suspect);
+            suspect.retry_at = Instant::now() + suspect.aside;
+            suspect.aside = (suspect.aside * 2).min(ASIDE_LONGEST);
+            let place = self
+                .suspects
+                .partition_point(|other| other.retry_at <= suspect.retry_at);
+            self.suspects.insert(place, suspect);
             return;
         }
         let (job, epoch) = (

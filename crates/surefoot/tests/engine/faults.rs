@@ -599,3 +599,44 @@ async fn an_observer_that_panics_stops_nothing() {
         assert_eq!(engine.result(job).await.unwrap(), n);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_job_handed_in_here_starts_at_once_though_nothing_is_announced() {
+    let world = World::new();
+    let faulty = FaultyStore::over(Arc::clone(&world.store), 1);
+    let world = World::over(Arc::new(faulty.clone()));
+    let run = |task: Task, _: Cx| async move { Ok(task.n) };
+    let engine = world
+        .node()
+        .handle(run, JobPolicy::default())
+        .start()
+        .await
+        .unwrap();
+    tokio::time::sleep(s(10)).await;
+    faulty.next(Verb::Announce, Fault::Before);
+    let job = engine.enqueue(Task::n(1)).await.unwrap();
+    tokio::time::sleep(ms(1)).await;
+    assert_eq!(world.state(job.id).await, StateName::Succeeded);
+    assert_eq!(faulty.counts(Verb::Announce).before, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn announcements_are_gathered_and_none_is_left_out() {
+    let world = World::new();
+    let faulty = FaultyStore::over(Arc::clone(&world.store), 1);
+    let world = World::over(Arc::new(faulty.clone()));
+    let client = world.client(Policies::new()).await;
+    for n in 0..100 {
+        client.enqueue_job(&Task::n(n)).await.unwrap();
+        tokio::time::sleep(ms(1)).await;
+    }
+    client.flush().await;
+    let calls = faulty.counts(Verb::Announce).calls;
+    assert!((10..=30).contains(&calls), "{calls} in 100 ms");
+    client.flush().await;
+    assert_eq!(
+        faulty.counts(Verb::Announce).calls,
+        calls,
+        "nothing was left"
+    );
+}

@@ -14,6 +14,7 @@ mod pull;
 mod real_time;
 mod retry;
 mod sqlite;
+mod symptoms;
 mod timeouts;
 mod watch;
 mod world;

@@ -1,5 +1,9 @@
 //! What protection costs per call: nanoseconds and allocations, side by side on the same inner call, in one run.
 //! `cargo bench -p surefoot-policy`. Figures are the best of several rounds; the machine's noise only adds.
+#![expect(
+    clippy::expect_used,
+    reason = "a benchmark that cannot be set up has nothing to measure"
+)]
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};

@@ -80,7 +80,7 @@ where
             Err(Tried::Rejected(rejection, after)) => {
                 return Err(trail.turned_away(&run, rejection, after));
             }
-            Err(Tried::Failed(failed)) => trail.add(failed),
+            Err(Tried::Failed(failed)) => trail.add(*failed),
         }
         if let Err(suppressed) = run.before_next(trail.meaning()).await {
             return Err(trail.end(&run, suppressed));
@@ -114,7 +114,7 @@ where
     match (result, other) {
         (Err(Tried::Rejected(..)), Some(Tried::Failed(failed))) => Err(Tried::Failed(failed)),
         (result, Some(Tried::Failed(failed))) => {
-            trail.add(failed);
+            trail.add(*failed);
             result
         }
         (result, Some(Tried::Rejected(..)) | None) => result,

@@ -14,7 +14,7 @@ use crate::breaker::{Breaker, BreakerState, Force, Transition};
 use crate::budget::Budget;
 use crate::bulkhead::{Bulkhead, Hold};
 use crate::clock::{Clock, Dice, Moment, ThreadDice, TokioClock};
-use crate::context::{Ambient, headers};
+use crate::context::{Ambient, Outer, headers};
 use crate::event::{Event, Listener};
 use crate::hedge::Latency;
 use crate::policy::{InvalidPolicy, Policy};
@@ -294,10 +294,11 @@ impl std::fmt::Debug for Dependency {
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
     pub(crate) dependency: &'a Dependency,
+    /// By tokio's clock.
+    pub(crate) deadline: Moment,
     pub(crate) number: u32,
+    pub(crate) outer: Option<Outer>,
     pub(crate) hedge: bool,
-    pub(crate) ambient: Ambient,
-    pub(crate) connect: Duration,
 }
 
 impl Attempt<'_> {
@@ -315,25 +316,24 @@ impl Attempt<'_> {
 
     /// The time-out for connecting.
     #[must_use]
-    pub const fn connect_timeout(&self) -> Duration {
-        self.connect
+    pub fn connect_timeout(&self) -> Duration {
+        self.dependency.0.policy.load().timeout.connect
     }
 
     /// How long it may still take.
     #[must_use]
     pub fn left(&self) -> Duration {
-        self.ambient
-            .deadline
-            .map_or(Duration::MAX, |deadline| deadline.since(TokioClock.now()))
+        self.deadline.since(TokioClock.now())
     }
 
     /// Writes the deadline and the retry owner for the next service. False when no time is left: then the
     /// request must not be sent.
     #[must_use]
     pub fn write_headers(&self, headers: &mut http::HeaderMap) -> bool {
+        let ambient = Ambient::new(Some(self.deadline), self.outer);
         headers::write(
             headers,
-            &self.ambient,
+            &ambient,
             &self.dependency.0.owner,
             TokioClock.now(),
         )

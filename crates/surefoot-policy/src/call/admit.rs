@@ -1,5 +1,5 @@
 //! The guards before each attempt. What one of them gave is held while the next is asked, and given back when
-//! that one refuses.
+//! that one refuses. Only a call that has to wait for its turn or a seat becomes a future of its own.
 
 use std::time::Duration;
 
@@ -17,58 +17,93 @@ pub(super) struct Admitted<'a> {
     pub(super) began: Moment,
 }
 
+/// How far an attempt came without waiting.
+pub(super) enum Admission<'a> {
+    Admitted(Admitted<'a>),
+    /// Its turn comes after this time.
+    Turn(Duration),
+    /// A seat must be waited for, for at most this time.
+    Seat(Option<Permit<'a>>, Duration),
+}
+
+const PASSED: Turned = (Rejection::DeadlinePassed, None);
+
 impl<'a> Run<'a, '_> {
-    /// Asks the gate, the limiter, the breaker and the bulkhead, in this order.
-    pub(super) async fn admit(&self, mut now: Moment) -> Result<Admitted<'a>, Turned> {
-        let (live, policy) = (&self.dependency.0, &*self.policy);
-        let spare = |now| {
-            self.deadline
-                .since(now)
-                .checked_sub(policy.timeout.attempt_min)
-        };
-        let passed = (Rejection::DeadlinePassed, None);
-        let mut wait = spare(now).ok_or(passed)?;
+    /// Asks the gate, the limiter, the breaker and the bulkhead, in this order, as far as that goes at once.
+    pub(super) fn admit(&self, now: Moment) -> Result<Admission<'a>, Turned> {
+        let (live, policy) = (&self.dependency.0, &**self.policy);
+        let spare = self.spare(now)?;
         let closed = live.gate.left(policy.retry.retry_after_max, now);
         if !closed.is_zero() {
             return Err((Rejection::GateClosed, Some(closed)));
         }
-        if let Some(rate) = &policy.rate {
-            match live.rate.take(rate, now, wait) {
-                Turn::In(Duration::ZERO) => {}
-                Turn::In(turn) => {
-                    Box::pin(tokio::time::sleep(turn)).await;
-                    now = self.dependency.now();
-                    wait = spare(now).ok_or(passed)?;
-                }
-                Turn::NotWithin(after) => return Err((Rejection::RateLimited, Some(after))),
-            }
+        match policy
+            .rate
+            .as_ref()
+            .map(|rate| live.rate.take(rate, now, spare))
+        {
+            None | Some(Turn::In(Duration::ZERO)) => self.admit_in_turn(now, spare),
+            Some(Turn::In(turn)) => Ok(Admission::Turn(turn)),
+            Some(Turn::NotWithin(after)) => Err((Rejection::RateLimited, Some(after))),
         }
+    }
+
+    /// Waits for what is missing.
+    pub(super) async fn admitted(
+        &self,
+        mut admission: Admission<'a>,
+    ) -> Result<Admitted<'a>, Turned> {
+        loop {
+            admission = match admission {
+                Admission::Admitted(admitted) => return Ok(admitted),
+                Admission::Turn(turn) => {
+                    tokio::time::sleep(turn).await;
+                    let now = self.dependency.now();
+                    self.admit_in_turn(now, self.spare(now)?)?
+                }
+                Admission::Seat(permit, wait) => {
+                    let bulkhead = &self.dependency.0.bulkhead;
+                    let seat = bulkhead
+                        .sit(&self.policy.bulkhead, wait)
+                        .await
+                        .map_err(|full| match full {
+                            Full::Queue => (Rejection::BulkheadFull, None),
+                            Full::Waited => (Rejection::BulkheadWaited, None),
+                        })?;
+                    let began = self.dependency.now();
+                    self.spare(began)?;
+                    return Ok(Admitted {
+                        permit,
+                        seat,
+                        began,
+                    });
+                }
+            };
+        }
+    }
+
+    fn admit_in_turn(&self, now: Moment, spare: Duration) -> Result<Admission<'a>, Turned> {
         let permit = if self.reentrant {
             None
         } else {
             Some(self.pass_breaker(now)?)
         };
-        if let Some(seat) = live.bulkhead.try_sit() {
-            return Ok(Admitted {
+        Ok(match self.dependency.0.bulkhead.try_sit() {
+            Some(seat) => Admission::Admitted(Admitted {
                 permit,
                 seat,
                 began: now,
-            });
-        }
-        // On the heap, because only a call that waits needs it.
-        let seat = Box::pin(live.bulkhead.sit(&policy.bulkhead, wait))
-            .await
-            .map_err(|full| match full {
-                Full::Queue => (Rejection::BulkheadFull, None),
-                Full::Waited => (Rejection::BulkheadWaited, None),
-            })?;
-        let began = self.dependency.now();
-        spare(began).ok_or(passed)?;
-        Ok(Admitted {
-            permit,
-            seat,
-            began,
+            }),
+            None => Admission::Seat(permit, spare),
         })
+    }
+
+    /// How long may be waited so that an attempt can still end in time.
+    fn spare(&self, now: Moment) -> Result<Duration, Turned> {
+        self.deadline
+            .since(now)
+            .checked_sub(self.policy.timeout.attempt_min)
+            .ok_or(PASSED)
     }
 
     fn pass_breaker(&self, now: Moment) -> Result<Permit<'a>, Turned> {

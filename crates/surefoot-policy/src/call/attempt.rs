@@ -6,7 +6,7 @@ use std::time::Duration;
 use surefoot_core::classify::Certainty;
 use surefoot_core::timeouts::TimeoutKind;
 
-use super::admit::Admitted;
+use super::admit::{Admission, Admitted};
 use super::run::{Begin, Done, Failed, Run, Tried};
 use crate::adaptive::Sample;
 use crate::breaker::{Evidence, Permit};
@@ -51,10 +51,12 @@ impl<'a> Run<'a, '_> {
             draw,
         } = begin;
         let now = now.unwrap_or_else(|| self.dependency.now());
-        let admitted = self
-            .admit(now)
-            .await
-            .map_err(|(rejection, after)| Tried::Rejected(rejection, after))?;
+        let refused = |(rejection, after)| Tried::Rejected(rejection, after);
+        let admitted = match self.admit(now).map_err(refused)? {
+            Admission::Admitted(admitted) => admitted,
+            // On the heap, because only a call that waits needs it.
+            waiting => Box::pin(self.admitted(waiting)).await.map_err(refused)?,
+        };
         let Admitted {
             mut permit,
             seat,
@@ -64,18 +66,19 @@ impl<'a> Run<'a, '_> {
             draw.spend();
         }
         let within = self.policy.timeout.attempt.min(self.deadline.since(began));
+        let ambient = self.ambient_of(number, began, within);
         let attempt = Attempt {
             dependency: self.dependency,
+            deadline: ambient.deadline.unwrap_or(Moment::NEVER),
             number,
+            outer: ambient.outer,
             hedge,
-            ambient: self.ambient_of(number, began, within),
-            connect: self.policy.timeout.connect,
         };
         let _watch = self.policy.hedge.is_some().then(|| LatencyWatch {
             dependency: self.dependency,
             began,
         });
-        let ran = self.run(attempt, within, &mut permit, make).await;
+        let ran = self.run(attempt, ambient, within, &mut permit, make).await;
         let out = self
             .policy
             .adaptive
@@ -116,6 +119,7 @@ impl<'a> Run<'a, '_> {
     async fn run<T, E, Fut>(
         &self,
         attempt: Attempt<'a>,
+        ambient: Ambient,
         within: Duration,
         permit: &mut Option<Permit<'a>>,
         make: impl FnOnce(Attempt<'a>) -> Fut,
@@ -136,7 +140,7 @@ impl<'a> Run<'a, '_> {
             }
         };
         let slow = &self.policy.breaker;
-        Guarded::new(inner, attempt.ambient, slow.slow_after, within, || {
+        Guarded::new(inner, ambient, slow.slow_after, within, || {
             let told = permit
                 .as_mut()
                 .and_then(|permit| permit.still_out(slow, dependency.now(), || dependency.roll()));

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use arc_swap::Guard;
+
 use crate::budget::Draw;
 use crate::clock::Moment;
 use crate::context::Ambient;
@@ -17,7 +19,7 @@ use crate::retry::{self, Next, Situation, Suppressed};
 
 pub(super) struct Run<'a, 'm> {
     pub(super) dependency: &'a Dependency,
-    pub(super) policy: Arc<Policy>,
+    pub(super) policy: Guard<Arc<Policy>>,
     meta: Meta<'m>,
     pub(super) ambient: Ambient,
     /// Inside a call of the same dependency: then its breaker was asked already.
@@ -66,7 +68,11 @@ pub(super) type Turned = (Rejection, Option<Duration>);
 
 impl<'a, 'm> Run<'a, 'm> {
     pub(super) fn begin(dependency: &'a Dependency, meta: Meta<'m>) -> Result<Self, Turned> {
-        let (now, policy, ambient) = (dependency.now(), dependency.policy(), Ambient::current());
+        let (now, policy, ambient) = (
+            dependency.now(),
+            dependency.0.policy.load(),
+            Ambient::current(),
+        );
         let mut within = policy
             .timeout
             .total
@@ -163,7 +169,10 @@ impl<'a, 'm> Run<'a, 'm> {
     }
 
     fn count_send(&self) -> u32 {
-        self.sends.fetch_add(1, Ordering::Relaxed) + 1
+        // One task counts: an addition of two steps is enough, and cheaper.
+        let sends = self.sends.load(Ordering::Relaxed) + 1;
+        self.sends.store(sends, Ordering::Relaxed);
+        sends
     }
 
     /// What follows the last failure: returns when the next attempt may begin.

@@ -32,12 +32,12 @@ impl<E> Trail<E> {
         self.meaning
     }
 
-    pub(super) fn add(&mut self, failed: Box<Failed<E>>) {
+    pub(super) fn add(&mut self, failed: Failed<E>) {
         let Failed {
             record,
             meaning,
             source,
-        } = *failed;
+        } = failed;
         let story = self.story.get_or_insert_with(|| {
             Box::new(Story {
                 attempts: Vec::new(),

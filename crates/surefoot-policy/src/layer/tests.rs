@@ -37,6 +37,10 @@ impl Replay for Stream {
 type Seen = Arc<Mutex<Vec<HeaderMap>>>;
 
 /// A service that answers with these statuses in turn and keeps the headers it was sent.
+#[expect(
+    clippy::type_complexity,
+    reason = "the type of a closure has no shorter name"
+)]
 fn answering<B>(
     statuses: &'static [u16],
 ) -> (

@@ -68,7 +68,7 @@ impl Scripted {
                     Ok(())
                 }
             }
-            Weather::Flapping if now.as_secs() % 2 == 0 => Err(Meaning::NOT_SENT),
+            Weather::Flapping if now.as_secs().is_multiple_of(2) => Err(Meaning::NOT_SENT),
             Weather::Flapping => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! P1 and P3 to P9: what holds whatever happens. Each was seen to fail on a deliberate break of the code.
 
 use std::future::{Future, pending};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -266,8 +266,7 @@ proptest! {
                 }
             });
             let _ = made.await;
-            let outcomes = outcomes.lock().unwrap().clone();
-            outcomes
+            outcomes.lock().unwrap().clone()
         });
         let unproven = outcomes.iter().position(|certainty| !certainty.is_harmless());
         prop_assert!(unproven.is_none_or(|at| at + 1 == outcomes.len()), "{outcomes:?}");
@@ -547,7 +546,6 @@ fn p1_dropped_at_each_poll() {
             .await;
             let status = dependency.status();
             assert_eq!((status.out, status.waiting, status.probes_out), (0, 0, 0));
-            let _ = pin!(async {});
         });
     }
 }

@@ -41,14 +41,20 @@ impl NodeClock {
         }))
     }
 
-    /// A clock set by the store's.
+    /// A clock set by the store's: by the answer that came the quickest. The first one may have had to connect, and
+    /// half of that time would be its error; a client whose clock is ahead hands in jobs that are not due yet elsewhere.
     ///
     /// # Errors
     /// What the store answered.
     pub async fn measured(store: &dyn Store) -> Result<Self, StoreError> {
-        let asked = Instant::now();
-        let reading = store.database_now().await?;
-        Ok(Self::new(reading, halfway(asked, Instant::now())))
+        let mut best = Measured::from(store).await?;
+        for _ in 1..MEASUREMENTS {
+            let next = Measured::from(store).await?;
+            if next.took < best.took {
+                best = next;
+            }
+        }
+        Ok(Self::new(best.reading, best.at))
     }
 
     /// Sets the clock by what the database said between two instants; half of the round trip is taken off.
@@ -61,6 +67,29 @@ impl NodeClock {
             reading: shown.max(target),
             ahead: shown.since(target),
         };
+    }
+}
+
+/// How often the store is asked before the first reading counts.
+const MEASUREMENTS: usize = 3;
+
+/// What the store's clock showed.
+struct Measured {
+    reading: Timestamp,
+    at: Instant,
+    took: Duration,
+}
+
+impl Measured {
+    async fn from(store: &dyn Store) -> Result<Self, StoreError> {
+        let asked = Instant::now();
+        let reading = store.database_now().await?;
+        let answered = Instant::now();
+        Ok(Self {
+            reading,
+            at: halfway(asked, answered),
+            took: answered.saturating_duration_since(asked),
+        })
     }
 }
 
@@ -79,6 +108,10 @@ impl Clock for NodeClock {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use surefoot_testkit::{Fault, FaultyStore, MemoryStore, TokioClock, Verb};
+
     use super::*;
 
     const fn s(seconds: u64) -> Duration {
@@ -94,6 +127,19 @@ mod tests {
         let clock = NodeClock::new(at(1000), Instant::now());
         tokio::time::advance(s(5)).await;
         assert_eq!(clock.now(), at(1005));
+    }
+
+    /// A first call that connects for four seconds and reads the time at their end would set it two seconds ahead.
+    #[tokio::test(start_paused = true)]
+    async fn it_is_set_by_the_quickest_answer() {
+        let store = FaultyStore::over(
+            Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(at(1000))))),
+            1,
+        );
+        store.next(Verb::DatabaseNow, Fault::Delay(s(4)));
+        let clock = NodeClock::measured(&store).await.unwrap();
+        assert_eq!(clock.now(), store.database_now().await.unwrap());
+        assert_eq!(clock.now(), at(1004));
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use surefoot_core::id::{Epoch, JobId, Key, Kind, ProviderKey, Tenant};
 use surefoot_core::job::{LeasedJob, TraceContext};
+use surefoot_core::time::Timestamp;
 use surefoot_core::timeouts::TimeoutKind;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -39,6 +40,7 @@ struct Inner {
     attempt: u32,
     provider_key: ProviderKey,
     trace: Option<TraceContext>,
+    deadline_at: Option<Timestamp>,
     ends_at: Instant,
     running: Arc<Running>,
 }
@@ -54,6 +56,7 @@ impl Cx {
                 attempt: job.counts.starts,
                 provider_key: job.provider_key(),
                 trace: job.trace.clone(),
+                deadline_at: job.deadline_at,
                 ends_at,
                 running,
             }),
@@ -117,6 +120,12 @@ impl Cx {
     #[must_use]
     pub fn trace(&self) -> Option<&TraceContext> {
         self.inner.trace.as_ref()
+    }
+
+    /// The job's total deadline over all attempts.
+    #[must_use]
+    pub fn deadline_at(&self) -> Option<Timestamp> {
+        self.inner.deadline_at
     }
 
     /// When the attempt's time is over: its time-out or the job's deadline, whichever is earlier.

@@ -27,8 +27,14 @@ pub(crate) fn tell_settled(
     settled: Settled,
 ) {
     let observer = client.observer();
+    let (id, attempt, epoch) = (job.id, job.counts.starts, settlement.fence.epoch);
     match settled {
         Settled::Applied | Settled::Already => {
+            let (outcome, next) = (
+                settlement.outcome.as_str(),
+                state_of(&settlement.next).as_str(),
+            );
+            tracing::debug!(job = %id, attempt, %epoch, outcome, next, "an attempt ended");
             observer.on(&Event::AttemptEnded {
                 job,
                 outcome: settlement.outcome,
@@ -36,6 +42,8 @@ pub(crate) fn tell_settled(
                 took: settlement.ended_at.since(job.state.started_at),
             });
             if let Next::Dead(death) = &settlement.next {
+                let reason = death.reason.as_str();
+                tracing::warn!(job = %id, attempt, %epoch, reason, error = %death.error, "a dead letter");
                 observer.on(&Event::DeadLetter {
                     job: job.id,
                     kind: Some(&job.kind),
@@ -45,6 +53,7 @@ pub(crate) fn tell_settled(
             client.local().changed(job.id);
         }
         Settled::Stale => {
+            tracing::warn!(job = %id, attempt, %epoch, "a write under a lost lease was refused");
             observer.on(&Event::StaleWrite {
                 job: job.id,
                 epoch: settlement.fence.epoch,

@@ -160,7 +160,7 @@ impl AdvanceLoop {
                 self.node.claimed.is_now();
                 self.backlog.answered(&self.node, &batch, &advanced.settled);
                 if let Some(claim) = claim {
-                    self.claimed(&claim, advanced);
+                    self.claimed(&claim, now, advanced);
                 }
                 Ok(())
             }
@@ -176,9 +176,11 @@ impl AdvanceLoop {
         }
     }
 
-    fn claimed(&mut self, claim: &Claim, advanced: Advanced) {
+    fn claimed(&mut self, claim: &Claim, claimed_at: Timestamp, advanced: Advanced) {
         self.hungry = advanced.leased.len() >= claim.max as usize;
-        self.look_at = Instant::now() + self.until_next_look(advanced.next_due);
+        // What was due at the claim and stayed behind is barred by something; a due time says nothing about when.
+        let next_due = advanced.next_due.filter(|due_at| *due_at > claimed_at);
+        self.look_at = Instant::now() + self.until_next_look(next_due);
         for job in advanced.leased {
             self.start(job);
         }
@@ -186,9 +188,12 @@ impl AdvanceLoop {
 
     fn until_next_look(&self, next_due: Option<Timestamp>) -> Duration {
         let poll = self.node.client.dice().around(self.node.options.poll);
-        let now = self.node.client.now();
-        match next_due.filter(|due_at| *due_at > now) {
-            Some(due_at) => due_at.since(now).max(DUE_WAIT_MIN).min(poll),
+        match next_due {
+            // It may have become due while the store answered.
+            Some(due_at) => due_at
+                .since(self.node.client.now())
+                .max(DUE_WAIT_MIN)
+                .min(poll),
             None => poll,
         }
     }

@@ -141,15 +141,14 @@ impl Backlog {
         if batch.alone {
             self.suspect_refused(node, error);
         } else if sent == 1 {
-            let suspect = self.waiting.pop_front().map(|waiting| Suspect {
-                waiting,
-                retry_at: Instant::now(),
-                aside: ASIDE_FIRST,
-                refusals: 0,
-                refused_at: self.answers,
-            });
-            for suspect in suspect {
-                self.suspects.push_front(suspect);
+            if let Some(waiting) = self.waiting.pop_front() {
+                self.suspects.push_front(Suspect {
+                    waiting,
+                    retry_at: Instant::now(),
+                    aside: ASIDE_FIRST,
+                    refusals: 0,
+                    refused_at: self.answers,
+                });
             }
         } else {
             self.batch_max = (sent / 2).max(1);

@@ -3,10 +3,12 @@
 mod arrows;
 mod licences;
 mod literals;
+mod migrations;
 mod readme;
 mod report;
 mod spdx;
 mod sql;
+mod symptoms;
 mod words;
 mod workspace;
 
@@ -21,11 +23,21 @@ type Task = fn(root: &Path) -> Result<Report, Fault>;
 const TASKS: &[(&str, &str, Task)] = &[
     ("arrows", "which crate may depend on which", arrows::run),
     ("sql", "SQL only in surefoot-store", sql::run),
+    (
+        "migrations",
+        "migrations that stand in nobody's way",
+        migrations::run,
+    ),
     ("words", "no machine paths in tracked files", words::run),
     (
         "readme",
         "the paths that the documents name exist",
         readme::run,
+    ),
+    (
+        "symptoms",
+        "the tests that docs/symptoms*.md name exist",
+        symptoms::run,
     ),
     (
         "licences",

@@ -85,6 +85,8 @@ struct Row {
     line: usize,
     number: u32,
     answered: bool,
+    /// `As 52`: the answer of that row.
+    like: Option<u32>,
 }
 
 impl Page {
@@ -114,11 +116,11 @@ impl Page {
         if let ["", first, ..] = cells.as_slice()
             && let Ok(row) = first.parse()
         {
-            let answered = !named.is_empty() || line.contains(TO_COME);
             self.rows.push(Row {
                 line: number,
                 number: row,
-                answered,
+                answered: !named.is_empty() || line.contains(TO_COME),
+                like: cells.iter().find_map(|cell| like(cell)),
             });
         }
         let named = named.into_iter().map(|named| (number, named));
@@ -134,7 +136,12 @@ impl Page {
         }
         let mut last = 0;
         for row in &self.rows {
-            let what = match (row.answered, row.number > last) {
+            let answered = row.answered
+                || self
+                    .rows
+                    .iter()
+                    .any(|other| other.answered && row.like == Some(other.number));
+            let what = match (answered, row.number > last) {
                 (true, true) => None,
                 (false, _) => Some("names no test and no file"),
                 (true, false) => Some("does not follow the row above"),
@@ -179,6 +186,15 @@ impl Page {
             Some(_) | None => Ok(()),
         }
     }
+}
+
+/// The row that a cell such as `As 52 and more` points to.
+fn like(cell: &str) -> Option<u32> {
+    let after = cell.strip_prefix("As ")?;
+    let end = after
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(after.len());
+    after[..end].parse().ok()
 }
 
 fn in_backticks(cell: &str) -> Option<&str> {
@@ -279,6 +295,7 @@ mod tests {
     fn tests_and_files_that_exist_are_answers() {
         let rows = "| 1 | lost | `engine/crash.rs::it_holds` |\n| 2 | twice | `engine/claim.sql` |\n\
                     | 4 | x | `contract/fence.rs::a_case` |\n| 9 | cron | Comes with cron schedules. |\n\
+                    | 10 | y | As 4, and more |\n\
                     | A1 | x | `crash: nothing_is_lost`, `p1_any_value` |\n`not_a_row_at_all`\n";
         assert_eq!(told(rows), Vec::<String>::new());
     }
@@ -286,7 +303,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_told_with_its_line() {
         let rows = "| 1 | a | `engine/crash.rs::it_held` |\n| 2 | b | `engine/crash.rs::it_helps_out` |\n\
-                    | 3 | c | `engine/gone.rs` |\n| 4 | d | `motor/crash.rs` |\n| 5 | e | never |\n\
+                    | 3 | c | `engine/gone.rs` |\n| 4 | d | `motor/crash.rs` |\n| 5 | e | As 77 |\n\
                     | 5 | f | `engine/crash.rs` |\n| A1 | g | `crash: nothing_was_lost` |\n\
                     | 6 | h | `contract/fence.rs::it_helps_too` |\n";
         let path = "crates/e/tests";

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use surefoot::core::job::{AttemptOutcome, StateName};
 use surefoot::core::port::{Cancelled, Replay, ReplayEffect, Steered};
 use surefoot::{CancelCause, Cx, EngineOptions, Failure, Intent, JobPolicy, Outcome, Policies};
+use surefoot_testkit::{Fault, FaultyStore, Verb};
 use tokio::time::Instant;
 
 use crate::world::{Task, World, by, ms, notes, options, policy_with_backoff, queue, s};
@@ -98,6 +99,30 @@ async fn a_paused_queue_waits_and_goes_on_at_once() {
     assert_eq!(world.state(job).await, StateName::Pending);
     assert!(elsewhere.resume(&queue("default")).await.unwrap());
     tokio::time::sleep(ms(10)).await;
+    assert_eq!(world.state(job).await, StateName::Succeeded);
+}
+
+/// The claim that looks for it comes too early by a hair, and its answer too late to wait for the time.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_becomes_due_while_the_store_answers_does_not_wait_for_a_poll() {
+    let faulty = Arc::new(FaultyStore::over(World::new().store, 1));
+    let world = World::over(Arc::<FaultyStore>::clone(&faulty));
+    let run = |task: Task, _: Cx| async move { Ok(task.n) };
+    let engine = world
+        .node()
+        .handle(run, JobPolicy::default())
+        .start()
+        .await
+        .unwrap();
+    tokio::time::sleep(ms(10)).await;
+    faulty.next(Verb::Advance, Fault::Late(ms(20)));
+    let intent = Intent {
+        run_at: Some(engine.client().now().after(ms(5))),
+        ..Intent::of(&Task::n(1)).unwrap()
+    };
+    let job = engine.enqueue_intent(intent).await.unwrap().job();
+    tokio::time::sleep(ms(30)).await;
+    assert_eq!(faulty.counts(Verb::Advance).delayed, 1);
     assert_eq!(world.state(job).await, StateName::Succeeded);
 }
 

@@ -1,7 +1,8 @@
 //! What is asked for on the command line. It reads arguments and does nothing else.
 
 /// How it is called.
-const USAGE: &str = "usage: surefoot-bench [sqlite|postgres|all] [--quick]
+const USAGE: &str =
+    "usage: surefoot-bench [sqlite|postgres|all] [--quick] [--only enqueue|throughput|pick-up]
        surefoot-bench soak [sqlite|postgres|all] [--jobs 1000000] [--idle-seconds 60]";
 
 /// How many jobs a soak runs at most.
@@ -31,6 +32,16 @@ pub(crate) struct Measure {
     pub(crate) databases: Databases,
     /// Fewer rounds of less work: to see that it runs, not to quote.
     pub(crate) quick: bool,
+    /// Only these rows; `None` for all.
+    pub(crate) only: Option<Part>,
+}
+
+/// A part of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Enqueue,
+    Throughput,
+    PickUp,
 }
 
 /// How to soak.
@@ -46,7 +57,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, 
     let mut arguments = arguments.peekable();
     let soaks = arguments.next_if(|argument| argument == "soak").is_some();
     let mut databases = None;
-    let mut quick = false;
+    let (mut quick, mut only) = (false, None);
     let (mut jobs, mut idle_seconds) = (1_000_000, 60);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -57,6 +68,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, 
                 });
             }
             "--quick" if !soaks => quick = true,
+            "--only" if !soaks => only = Some(part(arguments.next())?),
             "--jobs" if soaks => jobs = number(&argument, arguments.next(), JOBS_MAX)?,
             "--idle-seconds" if soaks => {
                 idle_seconds = number(&argument, arguments.next(), IDLE_SECONDS_MAX)?;
@@ -75,8 +87,23 @@ pub(crate) fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, 
             idle_seconds,
         })
     } else {
-        Command::Measure(Measure { databases, quick })
+        Command::Measure(Measure {
+            databases,
+            quick,
+            only,
+        })
     })
+}
+
+fn part(name: Option<String>) -> Result<Part, String> {
+    match name.as_deref() {
+        Some("enqueue") => Ok(Part::Enqueue),
+        Some("throughput") => Ok(Part::Throughput),
+        Some("pick-up") => Ok(Part::PickUp),
+        _ => Err(format!(
+            "--only takes enqueue, throughput or pick-up\n{USAGE}"
+        )),
+    }
 }
 
 fn number(name: &str, value: Option<String>, max: u64) -> Result<u64, String> {
@@ -106,9 +133,19 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_read() {
-        let measure = |databases, quick| Command::Measure(Measure { databases, quick });
-        assert_eq!(parsed(""), Ok(measure(ALL, false)));
-        assert_eq!(parsed("--quick sqlite"), Ok(measure(SQLITE, true)));
+        let measure = |databases, quick, only| {
+            Command::Measure(Measure {
+                databases,
+                quick,
+                only,
+            })
+        };
+        assert_eq!(parsed(""), Ok(measure(ALL, false, None)));
+        assert_eq!(parsed("--quick sqlite"), Ok(measure(SQLITE, true, None)));
+        assert_eq!(
+            parsed("--only pick-up"),
+            Ok(measure(ALL, false, Some(Part::PickUp)))
+        );
         assert_eq!(
             parsed("soak sqlite --jobs 5000 --idle-seconds 3"),
             Ok(Command::Soak(Soak {
@@ -126,6 +163,8 @@ mod tests {
             ("sqlite all", "all"),
             ("--jobs 5", "--jobs"),
             ("soak --quick", "--quick"),
+            ("--only", "--only"),
+            ("--only everything", "--only"),
             ("soak --jobs", "--jobs"),
             ("soak --jobs 0", "--jobs"),
             ("soak --idle-seconds many", "--idle-seconds"),

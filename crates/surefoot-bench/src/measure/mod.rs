@@ -5,7 +5,7 @@ mod pick_up;
 mod throughput;
 
 use crate::Outcome;
-use crate::args::Measure;
+use crate::args::{Measure, Part};
 use crate::host;
 use crate::place::Ground;
 use crate::rounds::Rounds;
@@ -49,9 +49,16 @@ pub(crate) async fn run(wanted: &Measure) -> Outcome<()> {
     for ground in Ground::of(wanted.databases)? {
         let before = host::load();
         let described = ground.described().await?;
-        enqueue::measure(&ground, effort, &mut rows).await?;
-        throughput::measure(&ground, effort, &mut rows).await?;
-        pick_up::measure(&ground, effort, &mut rows).await?;
+        for part in [Part::Enqueue, Part::Throughput, Part::PickUp] {
+            if wanted.only.is_some_and(|only| only != part) {
+                continue;
+            }
+            match part {
+                Part::Enqueue => enqueue::measure(&ground, effort, &mut rows).await?,
+                Part::Throughput => throughput::measure(&ground, effort, &mut rows).await?,
+                Part::PickUp => pick_up::measure(&ground, effort, &mut rows).await?,
+            }
+        }
         heads.push(format!(
             "{described}; load {before} before, {} after",
             host::load()

@@ -45,6 +45,17 @@ pub(crate) struct Live {
     listened: AtomicBool,
 }
 
+impl Live {
+    /// A limit that finds itself starts from the lowest one.
+    fn limit_by(&self, policy: &Policy) {
+        let limit = policy
+            .adaptive
+            .as_ref()
+            .map_or(policy.bulkhead.limit, |adaptive| adaptive.limit_min);
+        self.bulkhead.set_limit(limit);
+    }
+}
+
 /// What a dependency looks like at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
@@ -92,7 +103,7 @@ impl Dependency {
     ) -> Result<Self, InvalidPolicy> {
         static NUMBERS: AtomicU32 = AtomicU32::new(1);
         let policy = policy.checked()?;
-        Ok(Self(Arc::new(Live {
+        let dependency = Self(Arc::new(Live {
             name: Arc::from(name),
             owner: http::HeaderValue::from_str(name)
                 .unwrap_or(http::HeaderValue::from_static("unnamed")),
@@ -109,7 +120,9 @@ impl Dependency {
             listeners: ArcSwap::from_pointee(Vec::new()),
             listened: AtomicBool::new(false),
             policy: ArcSwap::from_pointee(policy),
-        })))
+        }));
+        dependency.0.limit_by(&dependency.policy());
+        Ok(dependency)
     }
 
     /// Its name.
@@ -171,8 +184,8 @@ impl Dependency {
             live.adaptive
                 .store(Arc::new(new.adaptive.as_ref().map(Adaptive::new)));
         }
-        if old.bulkhead.limit != new.bulkhead.limit || new.adaptive.is_none() {
-            live.bulkhead.set_limit(new.bulkhead.limit);
+        if old.adaptive != new.adaptive || old.bulkhead.limit != new.bulkhead.limit {
+            live.limit_by(&new);
         }
         self.tell(told);
         self.emit(|| Event::Reconfigured);

@@ -50,12 +50,14 @@ impl<'a> Run<'a, '_> {
             now,
             draw,
         } = begin;
-        let now = now.unwrap_or_else(|| self.dependency.now());
-        let refused = |(rejection, after)| Tried::Rejected(rejection, after);
-        let admitted = match self.admit(now).map_err(refused)? {
-            Admission::Admitted(admitted) => admitted,
+        let admitted = match self.admit(now) {
+            Ok(Admission::Admitted(admitted)) => admitted,
             // On the heap, because only a call that waits needs it.
-            waiting => Box::pin(self.admitted(waiting)).await.map_err(refused)?,
+            Ok(waiting) => match Box::pin(self.admitted(waiting)).await {
+                Ok(admitted) => admitted,
+                Err((rejection, after)) => return Err(Tried::Rejected(rejection, after)),
+            },
+            Err((rejection, after)) => return Err(Tried::Rejected(rejection, after)),
         };
         let Admitted {
             mut permit,

@@ -33,15 +33,16 @@ pub(super) struct Run<'a, 'm> {
     attempts: u32,
     replayed: bool,
     previous: Option<Duration>,
-    draw: Option<Draw<'a>>,
+    /// What the next attempt is paid with; on the heap, for only a further attempt has one.
+    draw: Option<Box<Draw<'a>>>,
 }
 
 /// What one attempt begins with.
 pub(super) struct Begin<'a> {
     pub(super) number: u32,
     pub(super) hedge: bool,
-    pub(super) now: Option<Moment>,
-    pub(super) draw: Option<Draw<'a>>,
+    pub(super) now: Moment,
+    pub(super) draw: Option<Box<Draw<'a>>>,
 }
 
 /// A success, and when it was there.
@@ -122,7 +123,7 @@ impl<'a, 'm> Run<'a, 'm> {
         Begin {
             number: self.count_send(),
             hedge: false,
-            now: Some(self.now),
+            now: self.now,
             draw: self.draw.take(),
         }
     }
@@ -149,10 +150,8 @@ impl<'a, 'm> Run<'a, 'm> {
     /// Pays for the second copy of a slow attempt; `None` when the budget is used up.
     pub(super) fn second_copy(&self) -> Option<Begin<'a>> {
         let dependency = self.dependency;
-        let draw = dependency
-            .0
-            .budget
-            .draw(&self.policy.budget, dependency.now());
+        let now = dependency.now();
+        let draw = dependency.0.budget.draw(&self.policy.budget, now);
         dependency.emit(|| {
             if draw.is_some() {
                 Event::Hedged
@@ -163,8 +162,8 @@ impl<'a, 'm> Run<'a, 'm> {
         draw.map(|draw| Begin {
             number: self.count_send(),
             hedge: true,
-            now: None,
-            draw: Some(draw),
+            now,
+            draw: Some(Box::new(draw)),
         })
     }
 
@@ -205,7 +204,7 @@ impl<'a, 'm> Run<'a, 'm> {
             .budget
             .draw(&self.policy.budget, self.now)
             .ok_or(Suppressed::Budget)?;
-        self.draw = Some(draw);
+        self.draw = Some(Box::new(draw));
         self.previous = Some(wait);
         self.dependency.emit(|| Event::Retrying { wait });
         Box::pin(tokio::time::sleep(wait)).await;

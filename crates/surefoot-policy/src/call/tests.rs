@@ -789,3 +789,32 @@ async fn latencies_are_kept_only_where_somebody_asks_for_them() {
         assert_eq!(dependency.0.latency.percentile(50.0).is_some(), hedges);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_that_finds_itself_starts_low_and_moves_the_bulkhead() {
+    let dependency = with(|policy| policy.adaptive = toml::from_str("limit_min = 4").unwrap());
+    assert_eq!(dependency.status().limit, 4);
+    let heard = events(&dependency);
+    for _ in 0..100 {
+        let call = || {
+            dependency.call(&READ, |_| async {
+                tokio::time::sleep(ms(10)).await;
+                Ok::<_, Meaning>(())
+            })
+        };
+        let (one, two, three, four) = tokio::join!(call(), call(), call(), call());
+        assert!(one.is_ok() && two.is_ok() && three.is_ok() && four.is_ok());
+    }
+    assert!(dependency.status().limit > 4, "{:?}", dependency.status());
+    assert!(
+        heard
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|event| matches!(event, Event::LimitMoved { .. }))
+    );
+    let mut fixed = policy();
+    fixed.bulkhead.limit = 33;
+    dependency.reconfigure(fixed).unwrap();
+    assert_eq!(dependency.status().limit, 33);
+}

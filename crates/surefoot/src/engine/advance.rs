@@ -88,7 +88,7 @@ impl AdvanceLoop {
             self.adopt().await;
         }
         let probing = self.claims_lost && !self.reachable && !drain.is_draining();
-        let batch = self.backlog.batch(Instant::now(), self.hungry);
+        let batch = self.backlog.batch(Instant::now());
         let claim = if probing {
             None
         } else {

@@ -27,10 +27,8 @@ const ASIDE_LONGEST: Duration = Duration::from_secs(8);
 /// See the module. It holds at most one settlement for each slot of the engine and each job claimed meanwhile.
 pub(super) struct Backlog {
     waiting: VecDeque<Waiting>,
-    /// Those that were refused: each is tried by itself, at its time, in turn with the others. The next one to try is
-    /// the first.
+    /// Those that were refused: each is tried by itself, at its time. The next one to try is the first.
     suspects: VecDeque<Suspect>,
-    suspects_turn: bool,
     batch_max: usize,
     /// How many calls the store has answered; it tells a settlement that is at fault from a store that is.
     answers: u64,
@@ -62,7 +60,6 @@ impl Backlog {
         Self {
             waiting: VecDeque::new(),
             suspects: VecDeque::new(),
-            suspects_turn: false,
             batch_max: BATCH_MAX,
             answers: 0,
         }
@@ -90,25 +87,24 @@ impl Backlog {
         }
     }
 
-    /// What to send next. A suspect lets others pass after each try: settlements, or a claim where one is `wanted`.
-    pub(super) fn batch(&mut self, now: Instant, claim_wanted: bool) -> Batch {
-        let due = self
-            .suspects
-            .front()
-            .filter(|suspect| suspect.retry_at <= now);
-        let others = claim_wanted || !self.waiting.is_empty();
-        self.suspects_turn = due.is_some() && !(self.suspects_turn && others);
-        let settlements = match due {
-            Some(suspect) if self.suspects_turn => vec![suspect.waiting.settlement.clone()],
-            Some(_) | None => {
-                let batch = self.waiting.iter().take(self.batch_max);
-                batch.map(|waiting| waiting.settlement.clone()).collect()
-            }
-        };
-        Batch {
-            settlements,
-            alone: self.suspects_turn,
+    /// What to send next.
+    pub(super) fn batch(&self, now: Instant) -> Batch {
+        let due = |suspect: &&Suspect| suspect.retry_at <= now;
+        match self.suspects.front().filter(due) {
+            Some(suspect) => Batch {
+                settlements: vec![suspect.waiting.settlement.clone()],
+                alone: true,
+            },
+            None => Batch {
+                settlements: self.next_waiting(),
+                alone: false,
+            },
         }
+    }
+
+    fn next_waiting(&self) -> Vec<Settlement> {
+        let batch = self.waiting.iter().take(self.batch_max);
+        batch.map(|waiting| waiting.settlement.clone()).collect()
     }
 
     /// The store answered a batch, which may have been empty.

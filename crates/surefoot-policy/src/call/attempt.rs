@@ -94,27 +94,33 @@ impl<'a> Run<'a, '_> {
         self.adapt(out, health, took, ended);
         match result {
             Ok(value) => Ok(Done { value, ended }),
-            Err(how) => {
-                let (kind, meaning, source) = *how;
-                let began_after = began.since(self.started);
-                let certainty = meaning.certainty;
-                let record = AttemptRecord {
-                    number,
-                    hedge,
-                    began_after,
-                    took,
-                    kind,
-                    certainty,
-                };
-                self.heed(&meaning, ended);
-                self.dependency.emit(|| Event::AttemptFailed(record));
-                Err(Tried::Failed(Box::new(Failed {
-                    record,
-                    meaning,
-                    source,
-                })))
-            }
+            Err(how) => Err(self.recorded(&attempt, *how, began, ended)),
         }
+    }
+
+    /// Keeps how an attempt failed, and tells those who must know.
+    fn recorded<E>(
+        &self,
+        attempt: &Attempt<'a>,
+        (kind, meaning, source): (Kind, Meaning, Option<E>),
+        began: Moment,
+        ended: Moment,
+    ) -> Tried<E> {
+        let record = AttemptRecord {
+            number: attempt.number,
+            hedge: attempt.hedge,
+            began_after: began.since(self.started),
+            took: ended.since(began),
+            kind,
+            certainty: meaning.certainty,
+        };
+        self.heed(&meaning, ended);
+        self.dependency.emit(|| Event::AttemptFailed(record));
+        Tried::Failed(Box::new(Failed {
+            record,
+            meaning,
+            source,
+        }))
     }
 
     /// Runs what the caller made of an attempt until it ends or its time is over.

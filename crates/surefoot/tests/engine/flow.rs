@@ -116,6 +116,8 @@ async fn a_job_that_becomes_due_while_the_store_answers_does_not_wait_for_a_poll
         .unwrap();
     tokio::time::sleep(ms(10)).await;
     faulty.next(Verb::Advance, Fault::Late(ms(20)));
+    // Nor does its own announcement have it look again.
+    faulty.next(Verb::Announce, Fault::Before);
     let intent = Intent {
         run_at: Some(engine.client().now().after(ms(5))),
         ..Intent::of(&Task::n(1)).unwrap()

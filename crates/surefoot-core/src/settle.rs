@@ -124,7 +124,8 @@ pub fn settle(
         Report::Released(reason) => decision.released(reason),
         Report::Lost => decision.lost(),
     };
-    let next = decision.honest(outcome, next);
+    let counts = decision.with_unknown(outcome, counts);
+    let next = honest(next, counts);
     let lapsed_before = (outcome == AttemptOutcome::Lost).then_some(now);
     Settlement {
         job: job.id,
@@ -140,17 +141,39 @@ pub fn settle(
     }
 }
 
+/// A job of which one effect may have happened never ends as a failure, whatever its later attempts said.
+fn honest(next: Next, counts: Counts) -> Next {
+    match next {
+        Next::Dead(death) => Next::Dead(Death {
+            reason: honest_reason(death.reason, counts.unknown),
+            ..death
+        }),
+        other => other,
+    }
+}
+
+fn honest_reason(reason: DeadReason, unknown: u32) -> DeadReason {
+    match reason {
+        DeadReason::Permanent | DeadReason::Exhausted | DeadReason::Deadline if unknown > 0 => {
+            DeadReason::OutcomeUnknown
+        }
+        // A crash loop says by itself that its effect may have happened.
+        reason => reason,
+    }
+}
+
 /// Decides what becomes of a waiting job whose deadline passed: the dead letter keeps what the last attempt said
-/// (the error of a [`Retrying`](crate::job::JobState::Retrying) job), or says that none could start in time.
+/// (the error of a [`Retrying`](crate::job::JobState::Retrying) job), or says that none could start in time. `unknown` is
+/// the job's [`Counts::unknown`].
 #[must_use]
-pub fn expired(kind: &Kind, last_error: Option<&ErrorText>, now: Timestamp) -> Death {
+pub fn expired(kind: &Kind, unknown: u32, last_error: Option<&ErrorText>, now: Timestamp) -> Death {
     let error = last_error
         .cloned()
         .unwrap_or_else(|| ErrorText::from(EXPIRED));
     let fingerprint = text::fingerprint(kind.as_str(), &error);
     Death {
         at: now,
-        reason: DeadReason::Deadline,
+        reason: honest_reason(DeadReason::Deadline, unknown),
         error,
         fingerprint,
     }
@@ -348,8 +371,8 @@ impl Decision<'_> {
         }
     }
 
-    /// A job whose last word is an unknown never ends as a failure where a second effect would matter.
-    fn honest(&self, outcome: AttemptOutcome, next: Next) -> Next {
+    /// Counts an attempt whose effect may have happened, where a second effect would matter.
+    fn with_unknown(&self, outcome: AttemptOutcome, counts: Counts) -> Counts {
         let uncertain = matches!(
             outcome,
             AttemptOutcome::Unknown | AttemptOutcome::TimedOut | AttemptOutcome::Lost
@@ -358,20 +381,8 @@ impl Decision<'_> {
             self.job.state.recovery,
             Some(Recovery::SameKey | Recovery::AtMostOnce)
         );
-        match next {
-            Next::Dead(Death {
-                at,
-                reason: DeadReason::Exhausted | DeadReason::Deadline,
-                error,
-                fingerprint,
-            }) if uncertain && once => Next::Dead(Death {
-                at,
-                reason: DeadReason::OutcomeUnknown,
-                error,
-                fingerprint,
-            }),
-            other => other,
-        }
+        let unknown = counts.unknown.saturating_add(u32::from(uncertain && once));
+        Counts { unknown, ..counts }
     }
 
     fn must_not_send_again(&self) -> bool {

@@ -73,7 +73,7 @@ pub trait Store: Send + Sync + 'static {
     /// Withdraws a job: at once when it waits; by request to its holder when it runs.
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError>;
 
-    /// Makes a dead letter pending again, due at `now`, with its counts (but `starts`) at zero.
+    /// Makes a dead letter pending again, due at `now`, with its counts at zero, but `starts`, and `unknown` where it is the same effect.
     async fn replay(
         &self,
         job: JobId,

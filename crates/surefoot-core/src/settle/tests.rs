@@ -85,8 +85,24 @@ fn what_follows_from_each_report() {
         crashed: 2,
         ..failed(0)
     };
+    let after_unknown = Counts {
+        unknown: 1,
+        ..failed(2)
+    };
     let secs = Duration::from_secs;
     let cases = [
+        (
+            Some(SameKey),
+            after_unknown,
+            transient(),
+            "transient dead outcome_unknown 3/0/0",
+        ),
+        (
+            Some(SameKey),
+            after_unknown,
+            Report::Failed(Failure::permanent("x")),
+            "permanent dead outcome_unknown 3/0/0",
+        ),
         (
             None,
             failed(0),
@@ -176,6 +192,18 @@ fn what_follows_from_each_report() {
             failed(2),
             unknown(),
             "unknown dead outcome_unknown 3/0/0",
+        ),
+        (
+            Some(SameKey),
+            after_unknown,
+            transient(),
+            "transient dead outcome_unknown 3/0/0",
+        ),
+        (
+            Some(SameKey),
+            after_unknown,
+            Report::Failed(Failure::permanent("x")),
+            "permanent dead outcome_unknown 3/0/0",
         ),
         (
             Some(Repeatable),
@@ -345,4 +373,44 @@ fn deferrals_end() {
     );
     let report = Report::Failed(Failure::rate_limited(Duration::from_secs(1), "x"));
     assert_eq!(line(&worn, report), "released dead exhausted 0/0/1000");
+}
+
+#[test]
+fn what_may_have_happened_is_counted_where_a_second_effect_matters() {
+    let cases = [
+        (Some(Recovery::SameKey), Report::Lost, 1),
+        (
+            Some(Recovery::SameKey),
+            Report::TimedOut(TimeoutKind::Job),
+            1,
+        ),
+        (
+            Some(Recovery::SameKey),
+            Report::Failed(Failure::unknown("x")),
+            1,
+        ),
+        (
+            Some(Recovery::SameKey),
+            Report::Failed(Failure::transient("x")),
+            0,
+        ),
+        (Some(Recovery::Repeatable), Report::Lost, 0),
+        (None, Report::Lost, 0),
+    ];
+    for (recovery, report, expected) in cases {
+        let settled = settle(
+            &job(recovery, failed(0)),
+            report.clone(),
+            &policy(),
+            NOW,
+            Roll(0),
+        );
+        assert_eq!(settled.counts.unknown, expected, "{recovery:?} {report:?}");
+    }
+    let kind = Kind::new("refund").unwrap();
+    assert_eq!(expired(&kind, 0, None, NOW).reason, DeadReason::Deadline);
+    assert_eq!(
+        expired(&kind, 1, None, NOW).reason,
+        DeadReason::OutcomeUnknown
+    );
 }

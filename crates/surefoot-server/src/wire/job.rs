@@ -122,6 +122,8 @@ struct CountsRecord {
     crashed: u32,
     /// Attempts given back unused.
     deferred: u32,
+    /// Attempts whose effect may have happened.
+    unknown: u32,
 }
 
 /// The right to run a job for a while, as others see it.
@@ -213,6 +215,7 @@ impl JobSummary {
                 failed: job.counts.failed,
                 crashed: job.counts.crashed,
                 deferred: job.counts.deferred,
+                unknown: job.counts.unknown,
             },
             error: parts.error,
             reason: parts.reason,

@@ -18,11 +18,11 @@ use super::settle::{Round, rounds};
 statements! {
     ADVANCE = "-- advance
         select answers, next_due, id, seq, tenant, kind, key, queue, priority, order_key, concurrency_key, payload,
-            revision, generation, trace, enqueued_at, deadline_at, starts, failed, crashed, deferred, due_at, epoch,
+            revision, generation, trace, enqueued_at, deadline_at, starts, failed, crashed, deferred, unknown, due_at, epoch,
             worker, started_at, lease_until, recovery, cancel_requested
         from surefoot.advance(
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-            $24, $25, $26)";
+            $24, $25, $26, $27)";
 }
 
 /// Where the columns of a job begin.

@@ -24,18 +24,18 @@ statements! {
         select c.* from (
             select k.id, k.seq, k.tenant, k.kind, k.key, k.queue, k.priority, k.order_key, k.concurrency_key, k.payload,
                 k.revision, k.generation, k.trace, k.enqueued_at, k.deadline_at, k.starts, k.failed, k.crashed,
-                k.deferred, k.due_at, k.epoch, k.worker, k.started_at, k.lease_until, k.recovery, k.cancel_requested,
+                k.deferred, k.unknown, k.due_at, k.epoch, k.worker, k.started_at, k.lease_until, k.recovery, k.cancel_requested,
                 sum(octet_length(k.payload)) over (order by k.lease_until, k.id) - octet_length(k.payload) as before
             from surefoot.lapsed($1, $2) l join surefoot.job k on k.id = l.id
             where k.state = 'running' and k.lease_until < $1) c
         where c.before < 33554432
         order by c.lease_until, c.id";
     OVERDUE = "-- expire: what is past its deadline
-        select j.id, j.kind, j.starts, j.state, j.error from surefoot.job j
+        select j.id, j.kind, j.starts, j.state, j.error, j.unknown from surefoot.job j
         where j.deadline_at is not null and j.readiness is not null and j.deadline_at <= $1
         order by j.deadline_at limit $2";
     EXPIRE = "-- expire
-        select surefoot.expire($1, $2, $3, $4, $5, $6) as ids";
+        select surefoot.expire($1, $2, $3, $4, $5, $6, $7) as ids";
 }
 
 /// Extends leases. Answers stand in the order of the batch.
@@ -174,6 +174,7 @@ struct Overdue {
     id: Uuid,
     starts: i32,
     state: String,
+    reason: &'static str,
     error: String,
     fingerprint: i64,
 }
@@ -186,11 +187,18 @@ impl Overdue {
         let last_error = said
             .filter(|_| state == StateName::Retrying.as_str())
             .map(ErrorText::from);
-        let death = expired(&kind, last_error.as_ref(), now);
+        let unknown: i32 = column(row, "unknown")?;
+        let death = expired(
+            &kind,
+            u32::try_from(unknown).unwrap_or(0),
+            last_error.as_ref(),
+            now,
+        );
         Ok(Self {
             id: column(row, "id")?,
             starts: column(row, "starts")?,
             state,
+            reason: death.reason.as_str(),
             error: death.error.as_str().to_owned(),
             fingerprint: death.fingerprint.to_bits().cast_signed(),
         })
@@ -207,6 +215,7 @@ fn bind<'q>(statement: Statement<'q>, overdue: &[Overdue]) -> Statement<'q> {
                 .map(|job| job.state.as_str())
                 .collect::<Vec<_>>(),
         )
+        .bind(overdue.iter().map(|job| job.reason).collect::<Vec<_>>())
         .bind(
             overdue
                 .iter()

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::fault::broken;
 
 /// The columns that every row of a job begins with, in this order.
-const COMMON: [&str; 26] = [
+const COMMON: [&str; 27] = [
     "id",
     "seq",
     "tenant",
@@ -38,6 +38,7 @@ const COMMON: [&str; 26] = [
     "failed",
     "crashed",
     "deferred",
+    "unknown",
     "due_at",
     "epoch",
     "worker",
@@ -135,7 +136,7 @@ impl<'r> JobRow<'r> {
 
     /// Where it stands among jobs of its priority: due time, then the order of enqueuing.
     pub(super) fn place(&self) -> Result<(i64, i64), StoreError> {
-        Ok((self.read(19)?, self.read(1)?))
+        Ok((self.read(20)?, self.read(1)?))
     }
 
     fn job<S>(&self, state: S) -> Result<Job<S>, StoreError> {
@@ -169,6 +170,7 @@ impl<'r> JobRow<'r> {
             failed: self.count(16)?,
             crashed: self.count(17)?,
             deferred: self.count(18)?,
+            unknown: self.count(19)?,
         })
     }
 
@@ -179,41 +181,41 @@ impl<'r> JobRow<'r> {
 
     fn run(&self) -> Result<Run, StoreError> {
         Ok(Run {
-            epoch: Epoch(self.read(20)?),
-            worker: self.parsed(21, str::parse)?,
-            started_at: self.time(22)?,
-            lease_until: self.time(23)?,
-            recovery: self.parsed_option(24, |text| Recovery::parse(text).ok_or("no recovery"))?,
-            cancel_requested: self.read(25)?,
+            epoch: Epoch(self.read(21)?),
+            worker: self.parsed(22, str::parse)?,
+            started_at: self.time(23)?,
+            lease_until: self.time(24)?,
+            recovery: self.parsed_option(25, |text| Recovery::parse(text).ok_or("no recovery"))?,
+            cancel_requested: self.read(26)?,
         })
     }
 
     /// The job of a row of `known_job`, in whatever state.
     pub(super) fn known(&self) -> Result<Job, StoreError> {
-        let state = match self.parsed(26, |text| StateName::parse(text).ok_or("no state"))? {
+        let state = match self.parsed(27, |text| StateName::parse(text).ok_or("no state"))? {
             StateName::Pending => JobState::Pending {
-                due_at: self.time(19)?,
+                due_at: self.time(20)?,
             },
             StateName::Running => JobState::Running(self.run()?),
             StateName::Retrying => JobState::Retrying {
-                due_at: self.time(19)?,
-                error: self.text(28)?,
+                due_at: self.time(20)?,
+                error: self.text(29)?,
             },
             StateName::Succeeded => {
-                let result: String = self.read(29)?;
+                let result: String = self.read(30)?;
                 JobState::Succeeded {
-                    at: self.time(27)?,
+                    at: self.time(28)?,
                     result: Payload::from_store(result),
                 }
             }
             StateName::Dead => JobState::Dead(self.death()?),
             StateName::Cancelled => JobState::Cancelled {
-                at: self.time(27)?,
-                reason: self.text(28)?,
+                at: self.time(28)?,
+                reason: self.text(29)?,
             },
             StateName::Ignored => JobState::Ignored {
-                at: self.time(27)?,
-                reason: self.text(28)?,
+                at: self.time(28)?,
+                reason: self.text(29)?,
             },
         };
         self.job(state)
@@ -221,10 +223,10 @@ impl<'r> JobRow<'r> {
 
     fn death(&self) -> Result<Death, StoreError> {
         Ok(Death {
-            at: self.time(27)?,
-            reason: self.parsed(30, |text| DeadReason::parse(text).ok_or("no dead reason"))?,
-            error: self.text(28)?,
-            fingerprint: fingerprint(self.read(31)?),
+            at: self.time(28)?,
+            reason: self.parsed(31, |text| DeadReason::parse(text).ok_or("no dead reason"))?,
+            error: self.text(29)?,
+            fingerprint: fingerprint(self.read(32)?),
         })
     }
 
@@ -235,18 +237,18 @@ impl<'r> JobRow<'r> {
 
     /// The attempt that stands in the job's own row: the one that runs, or the last of a finished job.
     pub(super) fn last_attempt(&self) -> Result<Option<Attempt>, StoreError> {
-        let running = self.read::<&str>(26)? == StateName::Running.as_str();
-        let outcome = self.parsed_option(33, outcome)?;
+        let running = self.read::<&str>(27)? == StateName::Running.as_str();
+        let outcome = self.parsed_option(34, outcome)?;
         if !running && outcome.is_none() {
             return Ok(None);
         }
-        let ended_at: Option<i64> = self.read(32)?;
-        let error: Option<&str> = self.read(34)?;
+        let ended_at: Option<i64> = self.read(33)?;
+        let error: Option<&str> = self.read(35)?;
         Ok(Some(Attempt {
             number: self.count(15)?,
-            epoch: Epoch(self.read(20)?),
-            worker: self.parsed(21, str::parse)?,
-            started_at: self.time(22)?,
+            epoch: Epoch(self.read(21)?),
+            worker: self.parsed(22, str::parse)?,
+            started_at: self.time(23)?,
             ended_at: ended_at.map(Timestamp::from_micros),
             outcome,
             error: error.map(ErrorText::from),

@@ -96,7 +96,7 @@ impl<'a> Columns<'a> {
 }
 
 impl Round<'_> {
-    /// Binds the fifteen arrays of `surefoot.advance`.
+    /// Binds the sixteen arrays of `surefoot.advance`.
     pub(super) fn bind<'q>(&self, statement: Statement<'q>) -> Statement<'q> {
         fn each<'a, T>(round: &Round<'a>, of: impl Fn(&'a Settlement) -> T) -> Vec<T> {
             round
@@ -118,6 +118,7 @@ impl Round<'_> {
             .bind(each(self, |item| number(item.counts.failed)))
             .bind(each(self, |item| number(item.counts.crashed)))
             .bind(each(self, |item| number(item.counts.deferred)))
+            .bind(each(self, |item| number(item.counts.unknown)))
             .bind(of_next(self, |next| next.state.as_str()))
             .bind(of_next(self, |next| next.at.as_micros()))
             .bind(of_next(self, |next| next.text))

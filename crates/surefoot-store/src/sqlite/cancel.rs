@@ -14,10 +14,11 @@ statements! {
     WITHDRAW = "-- cancel: a waiting job leaves the table of what waits and runs
         delete from surefoot_job
         where seq = (select seq from surefoot_intent where id = ?1) and readiness is not null
-        returning seq, tenant, kind, queue, order_key, state, starts, failed, crashed, deferred";
+        returning seq, tenant, kind, queue, order_key, state, starts, failed, crashed, deferred, unknown";
     HISTORY = "-- cancel: what was withdrawn is appended to history
-        insert into surefoot_job_history (seq, id, state, ended_at, starts, failed, crashed, deferred, reason)
-        values (?1, ?2, 'cancelled', ?3, ?4, ?5, ?6, ?7, ?8)";
+        insert into surefoot_job_history (seq, id, state, ended_at, starts, failed, crashed, deferred, unknown,
+            reason)
+        values (?1, ?2, 'cancelled', ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     REQUEST = "-- cancel: its holder is asked
         update surefoot_job set cancel_requested = 1
         where seq = (select seq from surefoot_intent where id = ?1) and state = 'running'
@@ -33,7 +34,7 @@ struct Withdrawn {
     queue: Queue,
     order_key: Option<OrderKey>,
     state: StateName,
-    counts: [u32; 4],
+    counts: [u32; 5],
 }
 
 /// Withdraws a job.
@@ -73,7 +74,7 @@ fn end(
     by: &By,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let [starts, failed, crashed, deferred] = withdrawn.counts;
+    let [starts, failed, crashed, deferred, unknown] = withdrawn.counts;
     ledger.execute_one(
         HISTORY,
         (
@@ -84,6 +85,7 @@ fn end(
             failed,
             crashed,
             deferred,
+            unknown,
             by.reason.as_str(),
         ),
     )?;
@@ -111,6 +113,7 @@ fn withdrawn(found: &Row<'_>) -> Result<Withdrawn, StoreError> {
             row::count(found, 7)?,
             row::count(found, 8)?,
             row::count(found, 9)?,
+            row::count(found, 10)?,
         ],
     })
 }

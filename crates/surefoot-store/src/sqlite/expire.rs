@@ -13,7 +13,7 @@ use super::{order_line, row};
 
 statements! {
     OVERDUE = "-- expire: waiting jobs whose deadline passed, the earliest first
-        select seq, id, tenant, kind, queue, order_key, state, error, epoch
+        select seq, id, tenant, kind, queue, order_key, state, error, epoch, unknown
         from surefoot_job indexed by surefoot_job_deadline
         where deadline_at is not null and readiness is not null and deadline_at <= ?1
         order by deadline_at, seq limit ?2";
@@ -33,6 +33,7 @@ struct Overdue {
     state: StateName,
     error: Option<ErrorText>,
     epoch: Epoch,
+    unknown: u32,
 }
 
 /// Makes dead letters of waiting jobs whose deadline is not after `now`; answers which, by id.
@@ -43,7 +44,7 @@ pub(super) fn expire(
 ) -> Result<Vec<JobId>, StoreError> {
     let mut ids = Vec::new();
     for job in ledger.rows(OVERDUE, (now.as_micros(), limit), overdue)? {
-        let death = expired(&job.kind, job.error.as_ref(), now);
+        let death = expired(&job.kind, job.unknown, job.error.as_ref(), now);
         ledger.execute_one(
             DIE,
             (
@@ -80,5 +81,6 @@ fn overdue(found: &Row<'_>) -> Result<Overdue, StoreError> {
         state: row::word(found, 6, StateName::parse)?,
         error: error.map(ErrorText::from),
         epoch: Epoch(row::column(found, 8)?),
+        unknown: row::count(found, 9)?,
     })
 }

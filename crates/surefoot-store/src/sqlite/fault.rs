@@ -56,3 +56,10 @@ pub(super) fn echo(error: &StoreError) -> StoreError {
 pub(super) fn closed() -> StoreError {
     StoreError::Unavailable("the store was closed before it answered".into())
 }
+
+/// An operation panicked: a defect of ours, or of the caller's own work on the writer thread.
+pub(super) fn panicked(name: &str) -> StoreError {
+    StoreError::Broken(format!(
+        "{name} panicked on the writer thread; nothing of it was written"
+    ))
+}

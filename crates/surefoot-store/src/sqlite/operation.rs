@@ -4,7 +4,7 @@
 use surefoot_core::error::StoreError;
 use tokio::sync::oneshot;
 
-use super::fault::{closed, echo};
+use super::fault::{echo, panicked};
 use super::ledger::Ledger;
 
 /// Work for the writer.
@@ -86,7 +86,7 @@ where
             (Some(Err(refused)), _) => Err(refused),
             (Some(Ok(done)), Ok(())) => Ok(done),
             (Some(Ok(_)) | None, Err(error)) => Err(echo(error).into()),
-            (None, Ok(())) => Err(closed().into()),
+            (None, Ok(())) => Err(panicked(self.name).into()),
         };
         // Whoever asked may have gone; the work stands all the same.
         let _ = self.reply.send(outcome);

@@ -33,7 +33,7 @@ macro_rules! job_columns {
             ", coalesce(j.state, h.state), coalesce(j.starts, h.starts), coalesce(j.failed, h.failed),
              coalesce(j.crashed, h.crashed), coalesce(j.deferred, h.deferred), j.epoch, j.worker, j.started_at,
              j.lease_until, j.recovery, j.cancel_requested, j.due_at, j.error, j.dead_at, j.dead_reason,
-             j.fingerprint, h.ended_at, h.reason, h.result"
+             j.fingerprint, h.ended_at, h.reason, h.result, coalesce(j.unknown, h.unknown)"
         )
     };
 }
@@ -150,6 +150,7 @@ pub(super) fn job(row: &Row<'_>) -> Result<Job, StoreError> {
         failed: count(row, 16)?,
         crashed: count(row, 17)?,
         deferred: count(row, 18)?,
+        unknown: count(row, 33)?,
     };
     let state = state(row)?;
     Ok(Job {

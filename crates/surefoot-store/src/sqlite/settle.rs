@@ -42,15 +42,16 @@ statements! {
         where seq = (select seq from surefoot_intent where id = ?1) and state = 'running'");
     WAIT = fenced!("-- settle: the job waits again
         update surefoot_job set state = ?4, readiness = 'ready', due_at = ?5, error = ?6,
-            starts = ?7, failed = ?8, crashed = ?9, deferred = ?10,
+            starts = ?7, failed = ?8, crashed = ?9, deferred = ?10, unknown = ?11,
             lease_until = null, worker = null, started_at = null, recovery = null, cancel_requested = 0");
     DIE = fenced!("-- settle: the job becomes a dead letter
         update surefoot_job set state = 'dead', dead_at = ?4, dead_reason = ?5, fingerprint = ?6, error = ?7,
-            starts = ?8, failed = ?9, crashed = ?10, deferred = ?11,
+            starts = ?8, failed = ?9, crashed = ?10, deferred = ?11, unknown = ?12,
             lease_until = null, worker = null, started_at = null, recovery = null, cancel_requested = 0");
     HISTORY = "-- settle: what ended is appended to history
-        insert into surefoot_job_history (seq, id, state, ended_at, starts, failed, crashed, deferred, reason, result)
-        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        insert into surefoot_job_history (seq, id, state, ended_at, starts, failed, crashed, deferred, unknown,
+            reason, result)
+        values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     ATTEMPT = "-- settle: the attempt goes on record
         insert into surefoot_attempt (seq, epoch, number, worker, started_at, ended_at, outcome, error)
         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -132,6 +133,7 @@ fn wait(
             settlement.counts.failed,
             settlement.counts.crashed,
             settlement.counts.deferred,
+            settlement.counts.unknown,
         ),
     )?;
     Ok(held.filter(|_| waits > 0))
@@ -158,6 +160,7 @@ fn die(
             settlement.counts.failed,
             settlement.counts.crashed,
             settlement.counts.deferred,
+            settlement.counts.unknown,
         ),
     )?;
     Ok(held.filter(|_| died > 0))
@@ -193,6 +196,7 @@ fn end(
             settlement.counts.failed,
             settlement.counts.crashed,
             settlement.counts.deferred,
+            settlement.counts.unknown,
             how.err().map(ErrorText::as_str),
             how.ok().map(Payload::as_str),
         ),

@@ -23,18 +23,21 @@ statements! {
         where i.id = ?1";
     ACT = "-- steer: what was done goes on record
         insert into surefoot_action (seq, verb, at, actor, reason) values (?1, ?2, ?3, ?4, ?5)";
-    REPLAY = "-- replay: a dead letter waits again, with its counts at zero but for its starts
+    REPLAY = "-- replay: a dead letter waits again, with its counts at zero but for its starts; what is
+        -- unknown of an effect stays so until there is a new one (?5)
         update surefoot_job set state = 'pending', readiness = ?3, due_at = ?4, failed = 0, crashed = 0, deferred = 0,
+            unknown = case when ?5 then 0 else unknown end,
             dead_at = null, dead_reason = null, fingerprint = null, error = null
         where seq = ?1 and epoch = ?2 and state = 'dead'";
     NEW_EFFECT = "-- replay: the provider is to see a new effect
         update surefoot_intent set generation = generation + 1 where seq = ?1";
     SET_ASIDE = "-- ignore: a dead letter leaves the table of what waits and runs
         delete from surefoot_job where seq = ?1 and epoch = ?2 and state = 'dead'
-        returning starts, failed, crashed, deferred";
+        returning starts, failed, crashed, deferred, unknown";
     HISTORY = "-- ignore: what was set aside is appended to history
-        insert into surefoot_job_history (seq, id, state, ended_at, starts, failed, crashed, deferred, reason)
-        values (?1, ?2, 'ignored', ?3, ?4, ?5, ?6, ?7, ?8)";
+        insert into surefoot_job_history (seq, id, state, ended_at, starts, failed, crashed, deferred, unknown,
+            reason)
+        values (?1, ?2, 'ignored', ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     REVISION = "-- edit: the payload so far is kept
         insert into surefoot_revision (seq, number, payload, replaced_at, actor, reason)
         select seq, revision, payload, ?2, ?3, ?4 from surefoot_intent where seq = ?1";
@@ -79,6 +82,7 @@ pub(super) fn replay(
         letter.epoch.0,
         place.readiness(),
         now.as_micros(),
+        verb == ActionVerb::ReplayNew,
     );
     ledger.execute_one(REPLAY, waits)?;
     act(ledger, letter.seq, verb, &replay.by, now)?;
@@ -108,9 +112,10 @@ pub(super) fn ignore(
             row::count(found, 1)?,
             row::count(found, 2)?,
             row::count(found, 3)?,
+            row::count(found, 4)?,
         ))
     })?;
-    let Some((starts, failed, crashed, deferred)) = counts else {
+    let Some((starts, failed, crashed, deferred, unknown)) = counts else {
         return Err(StoreError::Broken(format!(
             "dead letter {job} went away while it was ignored"
         )));
@@ -127,6 +132,7 @@ pub(super) fn ignore(
             failed,
             crashed,
             deferred,
+            unknown,
             reason,
         ),
     )?;

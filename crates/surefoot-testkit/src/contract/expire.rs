@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use surefoot_core::job::{JobState, StateName};
+use surefoot_core::job::{DeadReason, JobState, StateName};
 use surefoot_core::port::{NewJob, Store};
 use surefoot_core::settle::expired;
 
 use super::fixture::{
     START, applied, at, claim, created, in_state, job, record, running, state_name, success, take,
+    take_one, transient,
 };
 
 fn until(deadline: u64) -> NewJob {
@@ -38,7 +39,7 @@ pub async fn a_waiting_job_expires_at_its_deadline(store: Arc<dyn Store>) {
     let found = record(&*store, waiting[0]).await;
     assert_eq!(
         found.job.state,
-        JobState::Dead(expired(&found.job.kind, None, at(10))),
+        JobState::Dead(expired(&found.job.kind, 0, None, at(10))),
         "as core decided"
     );
     assert!(found.attempts.is_empty() && found.actions.is_empty());
@@ -55,7 +56,7 @@ pub async fn a_retry_expires_with_what_it_said(store: Arc<dyn Store>) {
     let found = record(&*store, id).await;
     assert_eq!(
         found.job.state,
-        JobState::Dead(expired(&found.job.kind, Some(&error), at(100)))
+        JobState::Dead(expired(&found.job.kind, 0, Some(&error), at(100)))
     );
     assert_eq!(
         found.attempts.len(),
@@ -63,6 +64,25 @@ pub async fn a_retry_expires_with_what_it_said(store: Arc<dyn Store>) {
         "every-attempt-logged: its attempt stays on record"
     );
     assert_eq!(found.job.counts.failed, 1);
+}
+
+pub async fn an_unknown_outcome_does_not_expire_as_a_failure(store: Arc<dyn Store>) {
+    created(&*store, &[until(100)], START).await;
+    let leased = take_one(&*store, "mail", START).await;
+    let mut retry = transient(&leased, START);
+    retry.counts.unknown = 1;
+    applied(&*store, &retry, START).await;
+    store.expire(at(100), 10).await.expect("expire");
+    let found = record(&*store, leased.id).await;
+    assert_eq!(found.job.counts.unknown, 1);
+    let JobState::Dead(death) = found.job.state else {
+        panic!("it expired")
+    };
+    assert_eq!(
+        death.reason,
+        DeadReason::OutcomeUnknown,
+        "honest-unknown: its effect may have happened"
+    );
 }
 
 pub async fn what_runs_or_is_settled_does_not_expire(store: Arc<dyn Store>) {

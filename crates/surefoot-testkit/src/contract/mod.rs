@@ -106,6 +106,7 @@ macro_rules! store_contract {
         $crate::store_contract! { @family $open expire
             a_waiting_job_expires_at_its_deadline
             a_retry_expires_with_what_it_said
+            an_unknown_outcome_does_not_expire_as_a_failure
             what_runs_or_is_settled_does_not_expire
             a_holder_may_settle_after_the_deadline
             no_more_expire_than_asked

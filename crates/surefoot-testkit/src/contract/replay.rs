@@ -18,6 +18,7 @@ pub async fn a_replay_starts_anew_and_keeps_what_was(store: Arc<dyn Store>) {
         failed: 4,
         crashed: 2,
         deferred: 3,
+        unknown: 2,
     };
     applied(&*store, &end, START).await;
     let before = record(&*store, leased.id).await;
@@ -28,9 +29,10 @@ pub async fn a_replay_starts_anew_and_keeps_what_was(store: Arc<dyn Store>) {
         after.job.counts,
         Counts {
             starts: 1,
+            unknown: 2,
             ..Counts::default()
         },
-        "counts begin anew, but starts go on"
+        "counts begin anew, but starts go on, and what is unknown of the same effect stays unknown"
     );
     assert_eq!(
         after.job.generation, 1,
@@ -71,6 +73,10 @@ pub async fn a_new_effect_has_a_new_provider_key(store: Arc<dyn Store>) {
         );
         let found = record(&*store, id).await;
         assert_eq!(found.job.generation, generation);
+        assert_eq!(
+            found.job.counts.unknown, 0,
+            "nothing is unknown of the new effect"
+        );
         assert_ne!(found.job.provider_key(), before);
         assert_eq!(
             found.actions.last().map(|action| action.verb),
@@ -81,7 +87,9 @@ pub async fn a_new_effect_has_a_new_provider_key(store: Arc<dyn Store>) {
             leased.generation, generation,
             "the handler is given the new key"
         );
-        applied(&*store, &permanent(&leased, "no", at(6)), at(6)).await;
+        let mut end = permanent(&leased, "no", at(6));
+        end.counts.unknown = 1;
+        applied(&*store, &end, at(6)).await;
     }
 }
 

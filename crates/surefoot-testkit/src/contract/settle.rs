@@ -266,7 +266,8 @@ pub async fn every_start_has_its_record(store: Arc<dyn Store>) {
             starts: 6,
             failed: 2,
             crashed: 2,
-            deferred: 2
+            deferred: 2,
+            unknown: 0
         }
     );
 }

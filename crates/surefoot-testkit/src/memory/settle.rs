@@ -54,7 +54,8 @@ impl Table {
         };
         let mut ids = Vec::new();
         for row in self.rows.values_mut().filter(over).take(limit as usize) {
-            let death = expired(&row.job.kind, last_error(&row.job.state), now);
+            let unknown = row.job.counts.unknown;
+            let death = expired(&row.job.kind, unknown, last_error(&row.job.state), now);
             row.job.state = JobState::Dead(death);
             ids.push(row.job.id);
         }

@@ -50,6 +50,11 @@ impl Table {
         };
         row.job.counts = Counts {
             starts: row.job.counts.starts,
+            unknown: if replay.effect == Some(ReplayEffect::New) {
+                0
+            } else {
+                row.job.counts.unknown
+            },
             ..Counts::default()
         };
         row.job.state = JobState::Pending { due_at: now };

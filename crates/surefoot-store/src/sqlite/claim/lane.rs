@@ -17,7 +17,7 @@ use super::{crowd, levels};
 macro_rules! candidate_columns {
     () => {
         "seq, priority, due_at, epoch, state, tenant, order_key, concurrency_key, deadline_at,
-         starts, failed, crashed, deferred"
+         starts, failed, crashed, deferred, unknown"
     };
 }
 
@@ -260,6 +260,7 @@ fn candidate(found: &Row<'_>) -> Result<Candidate, StoreError> {
             failed: count(found, 10)?,
             crashed: count(found, 11)?,
             deferred: count(found, 12)?,
+            unknown: count(found, 13)?,
         },
     })
 }

@@ -252,3 +252,38 @@ fn history_is_not_in_the_way() {
     bench.add(100, plain);
     bench.assert_as_quick_as_alone(&of_kind("mail"));
 }
+
+/// Where a job stands only says how it is found: the rows themselves decide whether it may run.
+#[test]
+fn a_job_that_stands_in_the_wrong_place_does_not_run_before_its_turn() {
+    let mut store = Counted::new();
+    let ids = store.add(2, |_, job| NewJob {
+        order_key: order_key(0),
+        ..job
+    });
+    let stand = |seq: i64, readiness: &str| {
+        let sql = "update surefoot_job set readiness = ?2 where seq = ?1";
+        store.connection.execute(sql, (seq, readiness)).unwrap();
+    };
+    stand(1, "parked");
+    stand(2, "ready");
+    assert_eq!(store.claim(&of_kind("mail")), [], "order-kept");
+    stand(2, "parked");
+    stand(1, "ready");
+    assert_eq!(store.claim(&of_kind("mail"))[0].id, ids[0]);
+}
+
+#[test]
+fn a_crowd_that_is_counted_wrongly_does_not_break_its_limit() {
+    let mut store = Counted::new();
+    store.add(5, |_, job| NewJob {
+        concurrency_key: concurrency_key(0),
+        ..job
+    });
+    assert_eq!(store.claim(&one_per_key()).len(), 1);
+    store
+        .connection
+        .execute("update surefoot_crowd set running = 0", ())
+        .unwrap();
+    assert_eq!(store.claim(&one_per_key()), []);
+}

@@ -16,7 +16,7 @@ begin
     return query
     update surefoot.job j set lease_until = greatest(j.lease_until, i.until)
     from unnest(p_jobs, p_epochs, p_until) with ordinality i (job, epoch, until, place)
-    where j.id = i.job and j.state = 'running' and j.epoch = i.epoch
+    where j.id = i.job and j.epoch = i.epoch and j.state || '' = 'running'
     returning i.place::integer, j.lease_until, j.cancel_requested;
 end $$;
 
@@ -41,7 +41,8 @@ end $$;
 -- Makes dead letters of waiting jobs that are past their deadline, unless they were claimed or changed since they were
 -- seen (p_starts, p_states). Answers which. Items stand in the order of their ids.
 create function surefoot.expire(
-    p_jobs uuid[], p_starts integer[], p_states text[], p_errors text[], p_fingerprints bigint[], p_now bigint)
+    p_jobs uuid[], p_starts integer[], p_states text[], p_reasons text[], p_errors text[], p_fingerprints bigint[],
+    p_now bigint)
 returns uuid[]
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -56,11 +57,11 @@ declare
 begin
     with gone as (
         update surefoot.job j
-        set state = 'dead', readiness = null, dead_at = p_now, dead_reason = 'deadline', error = i.error,
+        set state = 'dead', readiness = null, dead_at = p_now, dead_reason = i.reason, error = i.error,
             fingerprint = i.fingerprint
-        from unnest(p_jobs, p_starts, p_states, p_errors, p_fingerprints) i (job, starts, state, error, fingerprint)
-        where j.id = i.job and j.starts = i.starts and j.state = i.state and j.readiness is not null
-            and j.deadline_at <= p_now
+        from unnest(p_jobs, p_starts, p_states, p_reasons, p_errors, p_fingerprints)
+            i (job, starts, state, reason, error, fingerprint)
+        where j.id = i.job and j.starts = i.starts and j.state = i.state and j.deadline_at <= p_now
         returning j.id, j.tenant, j.kind, j.order_key, j.concurrency_key
     )
     select array_agg(n.id) as ids,
@@ -85,9 +86,9 @@ returns void language sql as $$
     with gone as (delete from surefoot.job j where j.id = p_job returning j.*)
     insert into surefoot.job_history (
         id, seq, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, revision, generation, trace,
-        enqueued_at, deadline_at, starts, failed, crashed, deferred, state, ended_at, reason)
+        enqueued_at, deadline_at, starts, failed, crashed, deferred, unknown, state, ended_at, reason)
     select g.id, g.seq, g.tenant, g.kind, g.key, g.queue, g.priority, g.order_key, g.concurrency_key, g.payload,
-        g.revision, g.generation, g.trace, g.enqueued_at, g.deadline_at, g.starts, g.failed, g.crashed, g.deferred,
+        g.revision, g.generation, g.trace, g.enqueued_at, g.deadline_at, g.starts, g.failed, g.crashed, g.deferred, g.unknown,
         p_state, p_now, p_reason
     from gone g
     on conflict (id) do nothing
@@ -154,6 +155,8 @@ begin
     update surefoot.job
     set state = 'pending', readiness = surefoot.standing(order_key, concurrency_key, p_now, p_now), due_at = p_now,
         failed = 0, crashed = 0, deferred = 0, error = null, dead_at = null, dead_reason = null, fingerprint = null,
+        -- What is unknown of an effect stays so until there is a new one.
+        unknown = case when p_effect = 'new' then 0 else unknown end,
         generation = generation + case when p_effect = 'new' then 1 else 0 end
     where id = p_job;
     perform surefoot.record_action(

@@ -3,14 +3,14 @@
 -- Every job that is known, in one shape. `ended_at` is when it was finished or died, `text` what its state says.
 create view surefoot.known_job as
 select j.id, j.seq, j.tenant, j.kind, j.key, j.queue, j.priority, j.order_key, j.concurrency_key, j.payload, j.revision,
-    j.generation, j.trace, j.enqueued_at, j.deadline_at, j.starts, j.failed, j.crashed, j.deferred, j.due_at, j.epoch,
+    j.generation, j.trace, j.enqueued_at, j.deadline_at, j.starts, j.failed, j.crashed, j.deferred, j.unknown, j.due_at, j.epoch,
     j.worker, j.started_at, j.lease_until, j.recovery, j.cancel_requested, j.state, j.dead_at as ended_at, j.error as text,
     null::text as result, j.dead_reason, j.fingerprint, null::bigint as attempt_ended_at, null::text as outcome,
     null::text as attempt_error
 from surefoot.job j
 union all
 select h.id, h.seq, h.tenant, h.kind, h.key, h.queue, h.priority, h.order_key, h.concurrency_key, h.payload, h.revision,
-    h.generation, h.trace, h.enqueued_at, h.deadline_at, h.starts, h.failed, h.crashed, h.deferred, null::bigint, h.epoch,
+    h.generation, h.trace, h.enqueued_at, h.deadline_at, h.starts, h.failed, h.crashed, h.deferred, h.unknown, null::bigint, h.epoch,
     h.worker, h.started_at, null::bigint, null::text, false, h.state, h.ended_at, h.reason,
     h.result, null::text, null::bigint, h.attempt_ended_at, h.outcome,
     h.error

@@ -1,10 +1,12 @@
--- Schema 1, settle. Items stand in the order of their ids, so that batches that overlap lock rows in one order.
+-- Schema 1, settle. Items stand in the order of their ids, so that batches that overlap lock rows in one order. Rows are
+-- found by their id alone: `state || ''` keeps the planner from reading all that runs, for each item, from the partial
+-- index of what runs, which it takes for short.
 
 -- Applies settlements, each under its fence; a batch names a job once. Answers null when all were applied; else for each
 -- item 0 (applied), 1 (already applied before: the same call repeated) or 2 (stale: nothing was written).
 create function surefoot.settle(
     p_jobs uuid[], p_epochs bigint[], p_lapsed_before bigint[], p_failed integer[], p_crashed integer[],
-    p_deferred integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[], p_dead_reasons text[],
+    p_deferred integer[], p_unknown integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[], p_dead_reasons text[],
     p_fingerprints bigint[], p_outcomes text[], p_errors text[], p_ended_at bigint[], p_now bigint)
 returns smallint[] language plpgsql as $$
 declare
@@ -22,20 +24,20 @@ begin
         with gone as (
             delete from surefoot.job j
             using unnest(
-                p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_next, p_at, p_texts, p_results,
+                p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts, p_results,
                 p_outcomes, p_errors, p_ended_at)
-                i (job, epoch, lapsed_before, failed, crashed, deferred, next, at, text, result, outcome, error, ended_at)
-            where i.next in ('succeeded', 'cancelled') and j.id = i.job and j.state = 'running' and j.epoch = i.epoch
+                i (job, epoch, lapsed_before, failed, crashed, deferred, unknown, next, at, text, result, outcome, error, ended_at)
+            where i.next in ('succeeded', 'cancelled') and j.id = i.job and j.epoch = i.epoch and j.state || '' = 'running'
                 and (i.lapsed_before is null or j.lease_until < i.lapsed_before)
             returning j.id, j.seq, j.tenant, j.kind, j.key, j.queue, j.priority, j.order_key, j.concurrency_key,
                 j.payload, j.revision, j.generation, j.trace, j.enqueued_at, j.deadline_at, j.starts, i.failed,
-                i.crashed, i.deferred, i.next, i.at, i.text, i.result, j.epoch, j.worker, j.started_at, i.ended_at,
+                i.crashed, i.deferred, i.unknown, i.next, i.at, i.text, i.result, j.epoch, j.worker, j.started_at, i.ended_at,
                 i.outcome, i.error
         ),
         kept as (
             insert into surefoot.job_history (
                 id, seq, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, revision, generation,
-                trace, enqueued_at, deadline_at, starts, failed, crashed, deferred, state, ended_at, reason, result,
+                trace, enqueued_at, deadline_at, starts, failed, crashed, deferred, unknown, state, ended_at, reason, result,
                 epoch, worker, started_at, attempt_ended_at, outcome, error)
             select * from gone
             on conflict (id) do nothing
@@ -53,22 +55,22 @@ begin
     if 'pending' = any (p_next) or 'retrying' = any (p_next) or 'dead' = any (p_next) then
         with item as (
             select * from unnest(
-                p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_next, p_at, p_texts,
+                p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts,
                 p_dead_reasons, p_fingerprints, p_outcomes, p_errors, p_ended_at)
-                i (job, epoch, lapsed_before, failed, crashed, deferred, next, at, text, dead_reason, fingerprint,
+                i (job, epoch, lapsed_before, failed, crashed, deferred, unknown, next, at, text, dead_reason, fingerprint,
                     outcome, error, ended_at)
             where i.next in ('pending', 'retrying', 'dead')
         ),
         went_on as (
             update surefoot.job j
-            set state = i.next, failed = i.failed, crashed = i.crashed, deferred = i.deferred, error = i.text,
+            set state = i.next, failed = i.failed, crashed = i.crashed, deferred = i.deferred, unknown = i.unknown, error = i.text,
                 readiness = case when i.next <> 'dead'
                     then surefoot.standing(j.order_key, j.concurrency_key, i.at, p_now) end,
                 due_at = case when i.next <> 'dead' then i.at else j.due_at end,
                 dead_at = case when i.next = 'dead' then i.at end,
                 dead_reason = i.dead_reason, fingerprint = i.fingerprint
             from item i
-            where j.id = i.job and j.state = 'running' and j.epoch = i.epoch
+            where j.id = i.job and j.epoch = i.epoch and j.state || '' = 'running'
                 and (i.lapsed_before is null or j.lease_until < i.lapsed_before)
             returning j.id, j.tenant, j.kind, j.order_key, j.concurrency_key, j.state, j.starts, j.epoch, j.worker,
                 j.started_at, i.ended_at, i.outcome, i.error
@@ -122,7 +124,7 @@ end $$;
 -- due; every row but that one is a claimed job.
 create function surefoot.advance(
     p_jobs uuid[], p_epochs bigint[], p_lapsed_before bigint[], p_failed integer[], p_crashed integer[],
-    p_deferred integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[], p_dead_reasons text[],
+    p_deferred integer[], p_unknown integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[], p_dead_reasons text[],
     p_fingerprints bigint[], p_outcomes text[], p_errors text[], p_ended_at bigint[],
     p_worker text, p_kinds text[], p_leases bigint[], p_recoveries text[], p_kind_max integer[], p_key_max integer[],
     p_queues text[], p_limit_queues text[], p_limits integer[], p_max integer, p_now bigint)
@@ -130,7 +132,7 @@ returns table (
     answers smallint[], next_due bigint, id uuid, seq bigint, tenant text, kind text, key text, queue text,
     priority smallint, order_key text, concurrency_key text, payload text, revision integer, generation integer,
     trace text, enqueued_at bigint, deadline_at bigint, starts integer, failed integer, crashed integer,
-    deferred integer, due_at bigint, epoch bigint, worker text, started_at bigint, lease_until bigint, recovery text,
+    deferred integer, unknown integer, due_at bigint, epoch bigint, worker text, started_at bigint, lease_until bigint, recovery text,
     cancel_requested boolean)
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -144,7 +146,7 @@ as $$
 begin
     if cardinality(p_jobs) > 0 then
         answers := surefoot.settle(
-            p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_next, p_at, p_texts, p_results,
+            p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts, p_results,
             p_dead_reasons, p_fingerprints, p_outcomes, p_errors, p_ended_at, p_now);
     end if;
     if p_worker is not null then
@@ -155,7 +157,7 @@ begin
         return query
         select null::smallint[], null::bigint, j.id, j.seq, j.tenant::text, j.kind::text, j.key::text, j.queue::text,
             j.priority, j.order_key::text, j.concurrency_key::text, j.payload, j.revision, j.generation, j.trace,
-            j.enqueued_at, j.deadline_at, j.starts, j.failed, j.crashed, j.deferred, j.due_at, j.epoch, j.worker,
+            j.enqueued_at, j.deadline_at, j.starts, j.failed, j.crashed, j.deferred, j.unknown, j.due_at, j.epoch, j.worker,
             j.started_at, j.lease_until, j.recovery, j.cancel_requested
         from surefoot.claim(
             p_worker, p_kinds, p_leases, p_recoveries, p_kind_max, p_key_max, p_queues, p_limit_queues, p_limits,

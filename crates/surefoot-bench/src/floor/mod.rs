@@ -6,6 +6,8 @@ pub(crate) mod postgres;
 pub(crate) mod server;
 pub(crate) mod sqlite;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use crate::Outcome;
@@ -15,7 +17,7 @@ use crate::rounds::Latencies;
 #[async_trait]
 pub(crate) trait Floor: Send + Sync {
     /// Rows per second of one committed INSERT each, by so many tasks at once.
-    async fn insert_single(&self, tasks: usize, rows: usize) -> Outcome<f64>;
+    async fn insert_single(&self, tasks: usize, lasts: Duration) -> Outcome<f64>;
 
     /// Rows per second of batches, each of which is one commit.
     async fn insert_batches(&self, batch: usize, rows: usize) -> Outcome<f64>;

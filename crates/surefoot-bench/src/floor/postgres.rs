@@ -1,7 +1,5 @@
 //! Raw PostgreSQL through the same driver as the store, each statement its own durable commit unless batched.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -88,29 +86,27 @@ impl PostgresFloor {
 
 #[async_trait]
 impl Floor for PostgresFloor {
-    async fn insert_single(&self, tasks: usize, rows: usize) -> Outcome<f64> {
+    async fn insert_single(&self, tasks: usize, lasts: Duration) -> Outcome<f64> {
         let pool = self.fresh(tasks).await?;
         let mut connections = Vec::new();
         for _ in 0..tasks {
             connections.push(pool.acquire().await?);
         }
-        let next = Arc::new(AtomicUsize::new(0));
         let begun = Instant::now();
         let mut working = JoinSet::new();
         for mut connection in connections {
-            let next = Arc::clone(&next);
             working.spawn(async move {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= rows {
-                        return Outcome::Ok(());
-                    }
-                    insert_one(&mut connection, number).await?;
+                let mut rows = 0;
+                while begun.elapsed() < lasts {
+                    insert_one(&mut connection, rows).await?;
+                    rows += 1;
                 }
+                Outcome::Ok(rows)
             });
         }
+        let mut rows = 0;
         while let Some(worked) = working.join_next().await {
-            worked??;
+            rows += worked??;
         }
         let rate = per_second(rows, begun.elapsed());
         pool.close().await;

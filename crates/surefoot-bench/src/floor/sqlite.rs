@@ -72,8 +72,18 @@ impl SqliteFloor {
 #[async_trait]
 impl Floor for SqliteFloor {
     /// SQLite has one writer, so more tasks only wait for one another: one connection is the best it does.
-    async fn insert_single(&self, _tasks: usize, rows: usize) -> Outcome<f64> {
-        self.insert_batches(1, rows).await
+    async fn insert_single(&self, _tasks: usize, lasts: Duration) -> Outcome<f64> {
+        self.blocking(move |path| {
+            let mut connection = fresh(path)?;
+            let begun = Instant::now();
+            let mut rows = 0;
+            while begun.elapsed() < lasts {
+                insert(&mut connection, 1, 1)?;
+                rows += 1;
+            }
+            Ok(per_second(rows, begun.elapsed()))
+        })
+        .await
     }
 
     async fn insert_batches(&self, batch: usize, rows: usize) -> Outcome<f64> {

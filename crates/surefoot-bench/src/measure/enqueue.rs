@@ -1,7 +1,7 @@
 //! Handing in, one by one from many tasks and in batches.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use surefoot::{Client, Intent, NoObserver, Policies};
 use tokio::task::JoinSet;
@@ -59,22 +59,12 @@ async fn single(
 ) -> Outcome<()> {
     let place = ground.place().await?;
     let floor = place.floor().await?;
-    let count = if tasks == 1 {
-        effort.single / 4
-    } else {
-        effort.single
-    };
-    let raw = if against == Against::Grouped {
-        effort.batched
-    } else {
-        count
-    };
     let compared = compare(
         effort.rounds,
-        async || one_by_one(ground, tasks, count, keyed).await,
+        async || one_by_one(ground, tasks, effort.single, keyed).await,
         async || match against {
-            Against::Single => floor.insert_single(tasks, raw).await,
-            Against::Grouped => floor.insert_batches(tasks, raw).await,
+            Against::Single => floor.insert_single(tasks, effort.single).await,
+            Against::Grouped => floor.insert_batches(tasks, effort.batched).await,
         },
     )
     .await?;
@@ -107,7 +97,7 @@ async fn single(
 }
 
 /// Jobs per second from `tasks` that each wait for their answer.
-async fn one_by_one(ground: &Ground, tasks: usize, count: usize, keyed: Keyed) -> Outcome<f64> {
+async fn one_by_one(ground: &Ground, tasks: usize, lasts: Duration, keyed: Keyed) -> Outcome<f64> {
     let place = ground.place().await?;
     let client = client(place.store().await?).await?;
     let begun = Instant::now();
@@ -115,14 +105,18 @@ async fn one_by_one(ground: &Ground, tasks: usize, count: usize, keyed: Keyed) -
     for task in 0..tasks {
         let client = client.clone();
         working.spawn(async move {
-            for number in (task..count).step_by(tasks) {
+            let mut count = 0;
+            while begun.elapsed() < lasts {
+                let number = count * tasks + task;
                 client.enqueue(intent(number as u64, keyed)?).await?;
+                count += 1;
             }
-            Outcome::Ok(())
+            Outcome::Ok(count)
         });
     }
+    let mut count = 0;
     while let Some(worked) = working.join_next().await {
-        worked??;
+        count += worked??;
     }
     let rate = per_second(count, begun.elapsed());
     client.flush().await;

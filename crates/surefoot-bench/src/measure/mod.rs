@@ -4,6 +4,8 @@ mod enqueue;
 mod pick_up;
 mod throughput;
 
+use std::time::Duration;
+
 use crate::Outcome;
 use crate::args::{Measure, Part};
 use crate::host;
@@ -15,8 +17,8 @@ use crate::table::{self, Row};
 #[derive(Clone, Copy, Debug)]
 struct Effort {
     rounds: Rounds,
-    /// Jobs of a round that commits each by itself.
-    single: usize,
+    /// How long a round lasts that commits each job by itself.
+    single: Duration,
     /// Jobs of a round that commits many together.
     batched: usize,
     /// Latencies of a round.
@@ -27,7 +29,7 @@ struct Effort {
 
 const FULL: Effort = Effort {
     rounds: Rounds { min: 5, max: 9 },
-    single: 8_000,
+    single: Duration::from_millis(1500),
     batched: 50_000,
     samples: 200,
     samples_polled: 8,
@@ -35,7 +37,7 @@ const FULL: Effort = Effort {
 
 const QUICK: Effort = Effort {
     rounds: Rounds { min: 1, max: 1 },
-    single: 1_000,
+    single: Duration::from_millis(300),
     batched: 5_000,
     samples: 20,
     samples_polled: 2,

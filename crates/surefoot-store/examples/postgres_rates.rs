@@ -37,7 +37,6 @@ async fn main() -> Outcome<()> {
     drop_schema(&url).await?;
     let options = PostgresOptions {
         schema: SCHEMA.to_owned(),
-        connections_max: 70,
         ..PostgresOptions::parse(&url)?
     };
     let store = Arc::new(PostgresStore::open_with(options).await?);

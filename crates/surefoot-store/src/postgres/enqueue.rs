@@ -17,7 +17,7 @@ use super::row::column;
 statements! {
     ENQUEUE = "-- enqueue
         select place, holder, same, payload
-        from surefoot.enqueue_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+        from surefoot.enqueue_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
     FIND = "-- find
         select job from surefoot.job_key where key = $1 and kind = $2 and tenant = $3";
 }
@@ -190,6 +190,12 @@ fn bind<'q>(statement: Statement<'q>, items: &[Item<'_>], patience: Patience) ->
     fn each<'a, T>(items: &[Item<'a>], of: impl Fn(&'a NewJob) -> T) -> Vec<T> {
         items.iter().map(|(job, _)| of(job)).collect()
     }
+    let free = || {
+        items
+            .iter()
+            .filter(|(job, _)| job.key.is_none())
+            .map(|(job, _)| job.id.as_uuid())
+    };
     statement
         .bind(each(items, |job| job.id.as_uuid()))
         .bind(each(items, |job| job.tenant.as_str()))
@@ -215,6 +221,8 @@ fn bind<'q>(statement: Statement<'q>, items: &[Item<'_>], patience: Patience) ->
                 .map(|(_, now)| now.as_micros())
                 .collect::<Vec<_>>(),
         )
+        .bind(free().min())
+        .bind(free().max())
         .bind(match patience {
             Patience::Full => None,
             Patience::Short => Some("100ms"),

@@ -16,13 +16,13 @@ use super::fault::{Shared, sqlstate};
 
 /// A call with more jobs than this gains nothing from company.
 pub(super) const CALL_JOBS_MAX: usize = 32;
-/// How many statements are under way at once.
-const STATEMENTS_MAX: usize = 2;
 /// How many jobs may wait; beyond, a caller is turned away.
 const WAITING_JOBS_MAX: usize = 20_000;
 
 pub(super) struct Group {
     caller: Arc<Caller>,
+    /// How many statements are under way at once. They share the server's flushes to the disk, as single ones would.
+    statements_max: usize,
     waiting: Mutex<Waiting>,
 }
 
@@ -41,9 +41,11 @@ struct Enqueue {
 }
 
 impl Group {
-    pub(super) fn new(caller: Arc<Caller>) -> Self {
+    /// A group over `caller`, which leaves a quarter of its `connections` to other verbs.
+    pub(super) fn new(caller: Arc<Caller>, connections: u32) -> Self {
         Self {
             caller,
+            statements_max: (connections as usize * 3 / 4).max(1),
             waiting: Mutex::default(),
         }
     }
@@ -73,7 +75,7 @@ impl Group {
         }
         waiting.jobs += call.jobs.len();
         waiting.calls.push_back(call);
-        if waiting.statements < STATEMENTS_MAX {
+        if waiting.statements < self.statements_max {
             waiting.statements += 1;
             drop(waiting);
             let runner = Runner {

@@ -73,7 +73,7 @@ impl PostgresStore {
             timeout: options.call_timeout,
             through_pooler: options.transaction_pooler,
         });
-        let group = Arc::new(Group::new(caller.clone()));
+        let group = Arc::new(Group::new(caller.clone(), options.connections_max));
         Ok(Self {
             shared: Arc::new(Shared {
                 caller,

@@ -1,9 +1,18 @@
 //! A schema of its own for each test, on the server that `scripts/with-postgres` started, dropped when the test ends.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
+use surefoot_core::id::{JobId, Key, Kind, Queue, Tenant, Worker};
+use surefoot_core::job::LeasedJob;
+use surefoot_core::payload::Payload;
+use surefoot_core::policy::JobPolicy;
+use surefoot_core::port::{Claim, KindTerms, NewJob, Queues, Store};
+use surefoot_core::settle::{Report, Settlement, settle};
+use surefoot_core::time::{Roll, Timestamp};
 use surefoot_store::postgres::{PostgresOptions, PostgresStore, sqlx};
 
 /// The server's URL.
@@ -69,4 +78,80 @@ impl Drop for Guard {
             "the schema of a test is dropped"
         );
     }
+}
+
+/// When every test begins: 2026-03-01T12:00:00Z.
+pub(crate) const START: Timestamp = Timestamp::from_micros(1_772_366_400_000_000);
+
+/// `seconds` after [`START`].
+pub(crate) fn at(seconds: u64) -> Timestamp {
+    START.after(Duration::from_secs(seconds))
+}
+
+pub(crate) fn kind(name: &str) -> Kind {
+    Kind::new(name).unwrap()
+}
+
+pub(crate) fn fresh_id() -> JobId {
+    let mut random = [0; 10];
+    random.fill_with(|| fastrand::u8(..));
+    JobId::new(START, random)
+}
+
+/// A job that no other has the id of.
+pub(crate) fn job(kind_name: &str) -> NewJob {
+    NewJob {
+        id: fresh_id(),
+        tenant: Tenant::single(),
+        kind: kind(kind_name),
+        key: None,
+        queue: Queue::standard(),
+        priority: 0,
+        order_key: None,
+        concurrency_key: None,
+        payload: Payload::null(),
+        trace: None,
+        run_at: None,
+        deadline_at: None,
+    }
+}
+
+pub(crate) fn keyed(kind_name: &str, key: &str) -> NewJob {
+    NewJob {
+        key: Some(Key::new(key).unwrap()),
+        ..job(kind_name)
+    }
+}
+
+pub(crate) fn claim(kind_name: &str, max: u32) -> Claim {
+    Claim {
+        worker: Worker::new("worker-1").unwrap(),
+        kinds: vec![KindTerms {
+            kind: kind(kind_name),
+            lease: Duration::from_secs(40),
+            recovery: None,
+            concurrency_max: None,
+            concurrency_per_key_max: None,
+        }],
+        queues: Queues::All,
+        queue_limits: BTreeMap::new(),
+        max,
+    }
+}
+
+pub(crate) fn success(job: &LeasedJob, now: Timestamp) -> Settlement {
+    decided(job, Report::Succeeded(Payload::null()), now)
+}
+
+pub(crate) fn decided(job: &LeasedJob, report: Report, now: Timestamp) -> Settlement {
+    settle(job, report, &JobPolicy::default(), now, Roll(0))
+}
+
+/// What a claim of this kind takes.
+pub(crate) async fn take(store: &PostgresStore, kind_name: &str, max: u32) -> Vec<LeasedJob> {
+    store
+        .advance(&[], Some(&claim(kind_name, max)), at(1))
+        .await
+        .unwrap()
+        .leased
 }

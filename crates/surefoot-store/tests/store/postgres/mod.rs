@@ -1,6 +1,11 @@
 //! PostgreSQL: the store contract, and what only this store promises.
 
+mod faults;
 mod fixture;
+mod migrate;
+mod own_transaction;
+mod programs;
+mod server;
 
 mod contract {
     use std::sync::Arc;

@@ -1,13 +1,14 @@
 -- Schema 1, enqueue. The primary key of job_key is the arbiter of a key: never a look before the insert.
 
--- Writes jobs down, in the order of the batch. Answers one row for each item whose key another job holds: which job, and
--- its payload as first enqueued unless that is the same text. An item without a row was created, now or by an earlier
--- run of the same call. `holder` is null when the holder left in the meantime: enqueue that item again. With p_patience
--- (such as `100ms`), a key that another open transaction holds for longer ends the batch with the SQLSTATE 55P03.
+-- Writes jobs down, in the order of the batch; p_lowest and p_highest bound the ids of those without a key. Answers one
+-- row for each item whose key another job holds: which job, and its payload as first enqueued unless that is the same
+-- text. An item without a row was created, now or by an earlier run of the same call. `holder` is null when the holder
+-- left in the meantime: enqueue that item again. With p_patience (such as `100ms`), a key that another open transaction
+-- holds for longer ends the batch with the SQLSTATE 55P03.
 create function surefoot.enqueue_batch(
     p_ids uuid[], p_tenants text[], p_kinds text[], p_keys text[], p_queues text[], p_priorities smallint[],
     p_order_keys text[], p_concurrency_keys text[], p_payloads text[], p_traces text[], p_run_at bigint[],
-    p_deadline_at bigint[], p_enqueued_at bigint[], p_patience text)
+    p_deadline_at bigint[], p_enqueued_at bigint[], p_lowest uuid, p_highest uuid, p_patience text)
 returns table (place integer, holder uuid, same boolean, payload text)
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -18,8 +19,6 @@ set enable_mergejoin = off
 set jit = off
 as $$
 #variable_conflict use_column
-declare
-    v_free uuid[];
 begin
     if p_patience is not null then
         perform set_config('lock_timeout', p_patience, true);
@@ -38,27 +37,27 @@ begin
         order by i.key collate "C", i.kind collate "C", i.tenant collate "C", i.place
         on conflict (key, kind, tenant) do nothing
         returning job
-    ),
-    written as (
-        insert into surefoot.job (
-            id, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, trace, enqueued_at,
-            deadline_at, readiness, due_at)
-        select i.id, i.tenant, i.kind, i.key, i.queue, i.priority, i.order_key, i.concurrency_key, i.payload, i.trace,
-            i.enqueued_at, i.deadline_at,
-            surefoot.standing(i.order_key, i.concurrency_key, coalesce(i.run_at, i.enqueued_at), i.enqueued_at),
-            coalesce(i.run_at, i.enqueued_at)
-        from item i
-        where i.key is null or i.id in (select c.job from claimed c)
-        order by i.place
-        on conflict (id) do nothing
-        returning id, key
     )
-    select array_agg(w.id) into v_free from written w where w.key is null;
-    -- A job without a key that has finished already is known by its id alone: this is its call repeated.
-    delete from surefoot.job j
-    where j.id = any (array(
-        select h.id from unnest(v_free) f (id)
-        cross join lateral (select h.id from surefoot.job_history h where h.id = f.id) h));
+    insert into surefoot.job (
+        id, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, trace, enqueued_at, deadline_at,
+        readiness, due_at)
+    select i.id, i.tenant, i.kind, i.key, i.queue, i.priority, i.order_key, i.concurrency_key, i.payload, i.trace,
+        i.enqueued_at, i.deadline_at,
+        surefoot.standing(i.order_key, i.concurrency_key, coalesce(i.run_at, i.enqueued_at), i.enqueued_at),
+        coalesce(i.run_at, i.enqueued_at)
+    from item i
+    where i.key is null or i.id in (select c.job from claimed c)
+    order by i.place
+    on conflict (id) do nothing;
+    -- A job without a key that has finished already is known by its id alone: then this is its call repeated. Looked at
+    -- after the insert, so that it cannot finish unseen in between; ids are mostly new, and one look at their range says so.
+    if exists (select from surefoot.job_history h where h.id between p_lowest and p_highest) then
+        delete from surefoot.job j
+        where j.id = any (array(
+            select h.id from unnest(p_ids, p_keys) i (id, key)
+            cross join lateral (select h.id from surefoot.job_history h where h.id = i.id) h
+            where i.key is null));
+    end if;
     if array_length(array_remove(p_keys, null), 1) > 0 then
         return query
         select i.place::integer, k.job, o.payload is not distinct from i.payload,

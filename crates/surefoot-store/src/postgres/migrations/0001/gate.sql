@@ -85,7 +85,7 @@ begin
                 order by f.seq limit 1) front
             cross join lateral (
                 select j.id from surefoot.job j
-                where j.id = front.id and j.readiness = 'parked'
+                where j.id = front.id and j.readiness || '' = 'parked'
                     and not surefoot.must_wait(j.id, j.tenant, j.order_key, j.state, j.seq)
                 for update skip locked) l));
     end if;
@@ -170,7 +170,8 @@ begin
                         then p_key_max[array_position(p_kinds, l.kind)] end as key_max,
                     case when f.concurrency_key is not null
                         then dense_rank() over (order by l.kind, f.tenant, f.concurrency_key) end as key_place,
-                    row_number() over (partition by l.queue order by l.priority desc, f.due_at, f.seq) as rank,
+                    count(*) filter (where not f.wait)
+                        over (partition by l.queue order by l.priority desc, f.due_at, f.seq) as rank,
                     row_number() over (partition by l.queue, l.kind, l.priority, f.gated order by f.due_at, f.seq) as depth
                 from unnest(v_queues, v_kinds, v_priorities) l (queue, kind, priority)
                 cross join lateral (
@@ -223,7 +224,7 @@ begin
         select array_agg(t.id), sum(t.bytes) into v_take, v_bytes
         from (
             select j.id, octet_length(j.payload) as bytes from surefoot.job j
-            where j.id = any (v_take) and j.readiness in ('ready', 'gated') for update skip locked) t;
+            where j.id = any (v_take) and j.readiness || '' in ('ready', 'gated') for update skip locked) t;
         if v_bytes > 33554432 then
             v_take := surefoot.carried(v_take);
             v_left := 0;
@@ -241,7 +242,7 @@ begin
     if cardinality(p_jobs) > 0 then
         update surefoot.job j set readiness = p_readiness
         where j.id = any (array(
-            select j.id from surefoot.job j where j.id = any (p_jobs) and j.readiness = 'gated' for update skip locked));
+            select j.id from surefoot.job j where j.id = any (p_jobs) and j.readiness || '' = 'gated' for update skip locked));
     end if;
 end $$;
 

@@ -10,6 +10,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let dependency = Dependency::new("prices", Policy::default())?;
     println!("{}", dependency.policy().explain());
 
+    // reqwest is built without a TLS provider; whoever builds the program chooses one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = &reqwest::Client::builder()
         .timeout(dependency.policy().timeout.attempt)
         .build()?;

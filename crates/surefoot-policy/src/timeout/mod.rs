@@ -1,6 +1,6 @@
 //! How long a call may take: to connect, per attempt, in all.
 //!
-//! [`TimeoutOptions`] is the data. [`Guarded`] runs one attempt under its time-out and notices the slow line; its
+//! [`TimeoutOptions`] is the data. `Guarded` runs one attempt under its time-out and notices the slow line; its
 //! timer exists only once the attempt was not ready at once.
 
 mod attempt;

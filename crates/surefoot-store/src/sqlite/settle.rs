@@ -30,7 +30,8 @@ macro_rules! fenced {
 /// What a settlement needs to know of the job, in the order in which [`held`] reads it.
 macro_rules! held_columns {
     () => {
-        " seq, tenant, kind, queue, order_key, concurrency_key, starts, worker, started_at"
+        " seq, tenant, kind, queue, order_key, concurrency_key, starts, worker, started_at,
+          cancel_requested"
     };
 }
 
@@ -73,11 +74,18 @@ struct Held {
     starts: u32,
     worker: String,
     started_at: i64,
+    cancel_requested: bool,
 }
 
 /// Applies a settlement.
 pub(super) fn settle(ledger: &Ledger<'_>, settlement: &Settlement) -> Result<Settled, StoreError> {
     let (held, to) = match &settlement.next {
+        Next::Pending { .. } | Next::Retrying { .. } if asked_to_stop(ledger, settlement)? => {
+            let reason = settlement.error.clone();
+            let reason = reason.unwrap_or_else(|| ErrorText::from("cancelled on request"));
+            let ended = end(ledger, settlement, settlement.ended_at, Err(&reason))?;
+            (ended, None)
+        }
         Next::Pending { due_at } => (
             wait(ledger, settlement, *due_at, None)?,
             Some(StateName::Pending),
@@ -97,6 +105,12 @@ pub(super) fn settle(ledger: &Ledger<'_>, settlement: &Settlement) -> Result<Set
     arrange(ledger, settlement, &held)?;
     ledger.moved(&held.queue, &held.kind, Some(StateName::Running), to);
     Ok(Settled::Applied)
+}
+
+/// Whether a cancellation was asked for of which the holder may not have heard.
+fn asked_to_stop(ledger: &Ledger<'_>, settlement: &Settlement) -> Result<bool, StoreError> {
+    let held = ledger.first(HELD, [settlement.job.as_uuid().into_bytes()], held)?;
+    Ok(held.is_some_and(|held| held.cancel_requested))
 }
 
 /// The time before which the lease must have ended; without one, any lease has.
@@ -269,5 +283,6 @@ fn held(found: &Row<'_>) -> Result<Held, StoreError> {
         starts: row::count(found, 6)?,
         worker: row::column(found, 7)?,
         started_at: row::column(found, 8)?,
+        cancel_requested: row::column(found, 9)?,
     })
 }

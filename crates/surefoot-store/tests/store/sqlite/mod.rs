@@ -7,6 +7,7 @@ mod order_line;
 mod own_transaction;
 mod processes;
 mod programs;
+mod writer;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -19,19 +19,24 @@ declare
     v_count integer := 0;
     g record;
 begin
-    -- What is finished leaves the small table for history.
-    if 'succeeded' = any (p_next) or 'cancelled' = any (p_next) then
+    -- What is finished leaves the small table for history, and so does what would wait again but was asked to stop.
+    if p_next && array['succeeded', 'cancelled', 'pending', 'retrying'] then
         with gone as (
             delete from surefoot.job j
             using unnest(
                 p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts, p_results,
                 p_outcomes, p_errors, p_ended_at)
                 i (job, epoch, lapsed_before, failed, crashed, deferred, unknown, next, at, text, result, outcome, error, ended_at)
-            where i.next in ('succeeded', 'cancelled') and j.id = i.job and j.epoch = i.epoch and j.state || '' = 'running'
+            where (i.next in ('succeeded', 'cancelled') or (i.next in ('pending', 'retrying') and j.cancel_requested))
+                and j.id = i.job and j.epoch = i.epoch and j.state || '' = 'running'
                 and (i.lapsed_before is null or j.lease_until < i.lapsed_before)
             returning j.id, j.seq, j.tenant, j.kind, j.key, j.queue, j.priority, j.order_key, j.concurrency_key,
                 j.payload, j.revision, j.generation, j.trace, j.enqueued_at, j.deadline_at, j.starts, i.failed,
-                i.crashed, i.deferred, i.unknown, i.next, i.at, i.text, i.result, j.epoch, j.worker, j.started_at, i.ended_at,
+                i.crashed, i.deferred, i.unknown,
+                case when i.next in ('pending', 'retrying') then 'cancelled' else i.next end as next,
+                case when i.next in ('pending', 'retrying') then i.ended_at else i.at end as at,
+                case when i.next in ('pending', 'retrying') then coalesce(i.error, 'cancelled on request') else i.text end as text,
+                i.result, j.epoch, j.worker, j.started_at, i.ended_at,
                 i.outcome, i.error
         ),
         kept as (

@@ -82,8 +82,10 @@ fn classified(
 ) -> Failure {
     let perhaps_applied = !certainty.is_harmless();
     match (class, recovery) {
-        (Class::Transient, Recovery::AtMostOnce) if perhaps_applied => Failure::unknown(text),
-        (Class::Permanent, Recovery::AtMostOnce | Recovery::SameKey) if perhaps_applied => {
+        // Where a second effect matters, what may have happened is never told as a failure.
+        (Class::Transient | Class::Permanent, Recovery::SameKey | Recovery::AtMostOnce)
+            if perhaps_applied =>
+        {
             Failure::unknown(text)
         }
         (Class::Transient, _) => match wait {
@@ -268,7 +270,7 @@ mod tests {
                 500,
                 None,
                 [
-                    (Transient, false, None),
+                    (Unknown, false, None),
                     (Unknown, false, None),
                     (Transient, false, None),
                 ],
@@ -277,7 +279,7 @@ mod tests {
                 502,
                 None,
                 [
-                    (Transient, false, None),
+                    (Unknown, false, None),
                     (Unknown, false, None),
                     (Transient, false, None),
                 ],
@@ -286,7 +288,7 @@ mod tests {
                 504,
                 Some("9"),
                 [
-                    (Transient, false, Some(9)),
+                    (Unknown, false, None),
                     (Unknown, false, None),
                     (Transient, false, Some(9)),
                 ],
@@ -300,6 +302,71 @@ mod tests {
                     (Permanent, false, None),
                 ],
             ),
+            (
+                101,
+                None,
+                [
+                    (Unknown, false, None),
+                    (Unknown, false, None),
+                    (Transient, false, None),
+                ],
+            ),
+            (
+                300,
+                None,
+                [
+                    (Unknown, false, None),
+                    (Unknown, false, None),
+                    (Permanent, false, None),
+                ],
+            ),
+            (
+                302,
+                None,
+                [
+                    (Unknown, false, None),
+                    (Unknown, false, None),
+                    (Permanent, false, None),
+                ],
+            ),
+            (
+                507,
+                None,
+                [
+                    (Unknown, false, None),
+                    (Unknown, false, None),
+                    (Transient, false, None),
+                ],
+            ),
+            (
+                599,
+                None,
+                [
+                    (Unknown, false, None),
+                    (Unknown, false, None),
+                    (Transient, false, None),
+                ],
+            ),
+            (
+                600,
+                None,
+                [
+                    (Unknown, false, None),
+                    (Unknown, false, None),
+                    (Transient, false, None),
+                ],
+            ),
+            (
+                999,
+                None,
+                [
+                    (Unknown, false, None),
+                    (Unknown, false, None),
+                    (Transient, false, None),
+                ],
+            ),
+            (501, None, [(Permanent, false, None); 3]),
+            (408, None, [(Transient, false, None); 3]),
             (307, None, [(Permanent, false, None); 3]),
         ];
         for (status, retry_after, expected) in table {

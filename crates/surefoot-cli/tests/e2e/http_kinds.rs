@@ -48,7 +48,7 @@ async fn a_failing_service_is_tried_again_under_the_same_key() {
         .iter()
         .map(|attempt| &attempt["outcome"])
         .collect();
-    assert_eq!(outcomes, ["transient", "unknown", "succeeded"], "{job:#}");
+    assert_eq!(outcomes, ["unknown", "unknown", "succeeded"], "{job:#}");
 
     let received = provider.received();
     assert_eq!(received.len(), 3);
@@ -137,6 +137,21 @@ async fn every_break_under_at_most_once_is_one_call() {
         assert_eq!(job["dead"]["reason"], "outcome_unknown", "{act:?} {job:#}");
         assert_eq!(provider.calls(), 1, "{act:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_have_happened_under_the_same_key_never_ends_as_a_failure() {
+    let provider = ScriptedProvider::start().await.unwrap();
+    let failing = |status| Act::Refuse(Answer::new(status, ""));
+    provider.script([failing(500), failing(404)]);
+    let folder = Folder::new();
+    folder.config(&config(&provider, "same_key", ""));
+    let node = folder.serve(&[]);
+    let api = Api::new(node.url());
+    let id = api.enqueue("send", "1", json!({})).await;
+    let job = api.job_in(&id, &["succeeded", "dead"]).await;
+    assert_eq!(job["dead"]["reason"], "outcome_unknown", "{job:#}");
+    assert_eq!(provider.calls(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

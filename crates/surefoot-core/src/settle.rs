@@ -29,8 +29,10 @@ pub enum Report {
     Failed(Failure),
     /// The handler was stopped by this time-out.
     TimedOut(TimeoutKind),
-    /// The job is given back unused, such as by a drain.
+    /// The job is given back before its handler began, such as by a drain.
     Released(ErrorText),
+    /// The handler was stopped in the middle by a drain: no attempt is used up, but its effect may have happened.
+    Interrupted(ErrorText),
     /// The lease ended and its holder did not say how the attempt went.
     Lost,
 }
@@ -122,10 +124,11 @@ pub fn settle(
         Report::Failed(failure) => decision.failed(failure),
         Report::TimedOut(kind) => decision.timed_out(kind),
         Report::Released(reason) => decision.released(reason),
+        Report::Interrupted(reason) => decision.interrupted(reason),
         Report::Lost => decision.lost(),
     };
     let counts = decision.with_unknown(outcome, counts);
-    let next = honest(next, counts);
+    let next = decision.honest(next, counts);
     let lapsed_before = (outcome == AttemptOutcome::Lost).then_some(now);
     Settlement {
         job: job.id,
@@ -138,17 +141,6 @@ pub fn settle(
         outcome,
         error,
         ended_at: now,
-    }
-}
-
-/// A job of which one effect may have happened never ends as a failure, whatever its later attempts said.
-fn honest(next: Next, counts: Counts) -> Next {
-    match next {
-        Next::Dead(death) => Next::Dead(Death {
-            reason: honest_reason(death.reason, counts.unknown),
-            ..death
-        }),
-        other => other,
     }
 }
 
@@ -283,6 +275,20 @@ impl Decision<'_> {
         )
     }
 
+    fn interrupted(&self, reason: ErrorText) -> Decided {
+        if self.must_not_send_again() {
+            let next = self.dead(DeadReason::OutcomeUnknown, reason.clone());
+            return (AttemptOutcome::Unknown, Some(reason), self.job.counts, next);
+        }
+        let (outcome, error, counts, next) = self.released(reason);
+        (
+            outcome,
+            error,
+            self.with_unknown(AttemptOutcome::Unknown, counts),
+            next,
+        )
+    }
+
     fn lost(&self) -> Decided {
         let error = ErrorText::from(LOST);
         let crashed = self.job.counts.crashed.saturating_add(1);
@@ -368,6 +374,21 @@ impl Decision<'_> {
         Next::Retrying {
             due_at,
             error: error.clone(),
+        }
+    }
+
+    /// A job of which one effect may have happened never ends as a failure or as withdrawn, whatever its later attempts
+    /// said.
+    fn honest(&self, next: Next, counts: Counts) -> Next {
+        match next {
+            Next::Dead(death) => Next::Dead(Death {
+                reason: honest_reason(death.reason, counts.unknown),
+                ..death
+            }),
+            Next::Cancelled { reason, .. } if counts.unknown > 0 => {
+                self.dead(DeadReason::OutcomeUnknown, reason)
+            }
+            other => other,
         }
     }
 

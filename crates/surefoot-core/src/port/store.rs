@@ -70,7 +70,8 @@ pub trait Store: Send + Sync + 'static {
     /// `limit`; answers which.
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError>;
 
-    /// Withdraws a job: at once when it waits; by request to its holder when it runs.
+    /// Withdraws a job: at once when it waits; by request to its holder when it runs. A
+    /// settlement of a job that was asked to stop, after which it would wait again, cancels it.
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError>;
 
     /// Makes a dead letter pending again, due at `now`, with its counts at zero, but `starts`, and `unknown` where it is the same effect.

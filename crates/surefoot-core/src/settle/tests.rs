@@ -92,18 +92,6 @@ fn what_follows_from_each_report() {
     let secs = Duration::from_secs;
     let cases = [
         (
-            Some(SameKey),
-            after_unknown,
-            transient(),
-            "transient dead outcome_unknown 3/0/0",
-        ),
-        (
-            Some(SameKey),
-            after_unknown,
-            Report::Failed(Failure::permanent("x")),
-            "permanent dead outcome_unknown 3/0/0",
-        ),
-        (
             None,
             failed(0),
             Report::Succeeded(Payload::null()),
@@ -204,6 +192,18 @@ fn what_follows_from_each_report() {
             after_unknown,
             Report::Failed(Failure::permanent("x")),
             "permanent dead outcome_unknown 3/0/0",
+        ),
+        (
+            Some(SameKey),
+            failed(1),
+            Report::Interrupted("drain".into()),
+            "released pending +0ns 1/0/1",
+        ),
+        (
+            Some(AtMostOnce),
+            failed(0),
+            Report::Interrupted("drain".into()),
+            "unknown dead outcome_unknown 0/0/0",
         ),
         (
             Some(Repeatable),
@@ -378,6 +378,17 @@ fn deferrals_end() {
 #[test]
 fn what_may_have_happened_is_counted_where_a_second_effect_matters() {
     let cases = [
+        (
+            Some(Recovery::SameKey),
+            Report::Interrupted("drain".into()),
+            1,
+        ),
+        (
+            Some(Recovery::AtMostOnce),
+            Report::Interrupted("drain".into()),
+            1,
+        ),
+        (Some(Recovery::SameKey), Report::Released("drain".into()), 0),
         (Some(Recovery::SameKey), Report::Lost, 1),
         (
             Some(Recovery::SameKey),
@@ -412,5 +423,20 @@ fn what_may_have_happened_is_counted_where_a_second_effect_matters() {
     assert_eq!(
         expired(&kind, 1, None, NOW).reason,
         DeadReason::OutcomeUnknown
+    );
+}
+
+#[test]
+fn what_may_have_happened_is_not_withdrawn() {
+    let counts = Counts {
+        unknown: 1,
+        ..failed(1)
+    };
+    let mut asked = job(Some(Recovery::SameKey), counts);
+    asked.state.cancel_requested = true;
+    let transient = Report::Failed(Failure::transient("x"));
+    assert_eq!(
+        line(&asked, transient),
+        "transient dead outcome_unknown 2/0/0"
     );
 }

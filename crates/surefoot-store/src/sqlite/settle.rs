@@ -1,6 +1,8 @@
 //! Settle: a running job leaves its state as core decided, under the fence that stands in the decision, and its attempt
 //! goes on record. A settlement whose fence does not hold must never write anything.
 
+use std::borrow::Cow;
+
 use rusqlite::Row;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{ConcurrencyKey, Kind, OrderKey, Queue, Tenant};
@@ -79,13 +81,8 @@ struct Held {
 
 /// Applies a settlement.
 pub(super) fn settle(ledger: &Ledger<'_>, settlement: &Settlement) -> Result<Settled, StoreError> {
+    let settlement = &*in_force(ledger, settlement)?;
     let (held, to) = match &settlement.next {
-        Next::Pending { .. } | Next::Retrying { .. } if asked_to_stop(ledger, settlement)? => {
-            let reason = settlement.error.clone();
-            let reason = reason.unwrap_or_else(|| ErrorText::from("cancelled on request"));
-            let ended = end(ledger, settlement, settlement.ended_at, Err(&reason))?;
-            (ended, None)
-        }
         Next::Pending { due_at } => (
             wait(ledger, settlement, *due_at, None)?,
             Some(StateName::Pending),
@@ -107,10 +104,31 @@ pub(super) fn settle(ledger: &Ledger<'_>, settlement: &Settlement) -> Result<Set
     Ok(Settled::Applied)
 }
 
-/// Whether a cancellation was asked for of which the holder may not have heard.
-fn asked_to_stop(ledger: &Ledger<'_>, settlement: &Settlement) -> Result<bool, StoreError> {
+/// The settlement, or a cancellation where the job would wait again but was asked to stop, of which its holder may not
+/// have heard.
+fn in_force<'a>(
+    ledger: &Ledger<'_>,
+    settlement: &'a Settlement,
+) -> Result<Cow<'a, Settlement>, StoreError> {
+    let waits = matches!(
+        settlement.next,
+        Next::Pending { .. } | Next::Retrying { .. }
+    );
+    if !waits {
+        return Ok(Cow::Borrowed(settlement));
+    }
     let held = ledger.first(HELD, [settlement.job.as_uuid().into_bytes()], held)?;
-    Ok(held.is_some_and(|held| held.cancel_requested))
+    if !held.is_some_and(|held| held.cancel_requested) {
+        return Ok(Cow::Borrowed(settlement));
+    }
+    let reason = settlement.error.clone();
+    Ok(Cow::Owned(Settlement {
+        next: Next::Cancelled {
+            at: settlement.ended_at,
+            reason: reason.unwrap_or_else(|| ErrorText::from("cancelled on request")),
+        },
+        ..settlement.clone()
+    }))
 }
 
 /// The time before which the lease must have ended; without one, any lease has.

@@ -9,7 +9,7 @@ use surefoot_core::settle::Report;
 
 use super::fixture::{
     START, applied, at, at_once, by, claim, created, decided, fresh_id, in_state, job, keyed, lost,
-    record, running, settled, state_name, take,
+    record, released, running, settled, state_name, take, transient,
 };
 
 pub async fn each_state_has_its_answer(store: Arc<dyn Store>) {
@@ -68,6 +68,30 @@ pub async fn each_state_has_its_answer(store: Arc<dyn Store>) {
             .expect("cancel"),
         Cancelled::NotFound
     );
+}
+
+pub async fn a_request_that_the_holder_did_not_hear_of_is_not_lost(store: Arc<dyn Store>) {
+    for given_back in [false, true] {
+        let leased = running(&*store, "mail", START).await;
+        let asked = store.cancel(leased.id, &by("enough"), START).await;
+        assert_eq!(asked.expect("cancel"), Cancelled::Requested);
+        let settlement = if given_back {
+            released(&leased, at(1))
+        } else {
+            transient(&leased, at(1))
+        };
+        applied(&*store, &settlement, at(1)).await;
+        let found = record(&*store, leased.id).await;
+        assert_eq!(
+            found.job.state,
+            JobState::Cancelled {
+                at: at(1),
+                reason: settlement.error.expect("it said something"),
+            },
+            "no-lost-intent: an order that was taken is carried out"
+        );
+        assert_eq!(found.attempts.len(), 1);
+    }
 }
 
 pub async fn a_repeated_request_is_recorded_once(store: Arc<dyn Store>) {

@@ -54,6 +54,7 @@ macro_rules! store_contract {
             every_listener_hears_where_announcements_are_carried
         }
         $crate::store_contract! { @family $open cancel
+            a_request_that_the_holder_did_not_hear_of_is_not_lost
             each_state_has_its_answer
             a_repeated_request_is_recorded_once
             a_request_ends_with_the_attempt

@@ -71,7 +71,16 @@ impl Row {
             attempt.error.clone_from(&settlement.error);
         }
         self.job.counts = settlement.counts;
+        let asked_to_stop =
+            matches!(&self.job.state, JobState::Running(run) if run.cancel_requested);
         self.job.state = match settlement.next.clone() {
+            Next::Pending { .. } | Next::Retrying { .. } if asked_to_stop => JobState::Cancelled {
+                at: settlement.ended_at,
+                reason: settlement
+                    .error
+                    .clone()
+                    .unwrap_or_else(|| "cancelled on request".into()),
+            },
             Next::Pending { due_at } => JobState::Pending { due_at },
             Next::Retrying { due_at, error } => JobState::Retrying { due_at, error },
             Next::Succeeded { at, result } => JobState::Succeeded { at, result },

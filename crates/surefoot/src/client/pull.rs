@@ -174,7 +174,7 @@ fn outcome_of(report: &Report) -> AttemptOutcome {
             Class::Cancelled => AttemptOutcome::Cancelled,
         },
         Report::TimedOut(_) => AttemptOutcome::TimedOut,
-        Report::Released(_) => AttemptOutcome::Released,
+        Report::Released(_) | Report::Interrupted(_) => AttemptOutcome::Released,
         Report::Lost => AttemptOutcome::Lost,
     }
 }

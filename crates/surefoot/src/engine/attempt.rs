@@ -166,14 +166,7 @@ impl Attempt {
             None | Some(CancelCause::Requested) => Some(Report::Failed(failure)),
             Some(CancelCause::TimedOut(kind)) => Some(Report::TimedOut(kind)),
             Some(CancelCause::LeaseLost) => None,
-            Some(CancelCause::Draining)
-                if self.job.state.recovery == Some(Recovery::AtMostOnce) =>
-            {
-                Some(Report::Failed(Failure::unknown(
-                    "the node was shut down while it ran",
-                )))
-            }
-            Some(CancelCause::Draining) => Some(Report::Released(
+            Some(CancelCause::Draining) => Some(Report::Interrupted(
                 "the node was shut down while it ran".into(),
             )),
         }

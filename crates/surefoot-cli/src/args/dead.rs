@@ -62,7 +62,8 @@ pub(crate) struct EditArgs {
 pub(crate) struct ReplayArgs {
     /// Which job
     pub(crate) job: Option<JobId>,
-    /// All dead letters with this fingerprint
+    /// All dead letters with this fingerprint, whatever their reason: one fault may end some jobs as exhausted and
+    /// others as unknown, and those of unknown outcome are refused without --effect
     #[arg(long)]
     pub(crate) fingerprint: Option<ErrorFingerprint>,
     /// How many at most, the canary included

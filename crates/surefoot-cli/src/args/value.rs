@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueHint;
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
+use jiff::fmt::temporal::Pieces;
 use surefoot_core::job::StateName;
 use surefoot_core::payload::{PAYLOAD_BYTES_MAX, Payload, PayloadError};
 use surefoot_core::text::ErrorText;
@@ -86,19 +89,24 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     duration::parse(text).map_err(|refusal| refusal.to_string())
 }
 
-/// A point in time of RFC 3339.
+/// A point in time of RFC 3339, with any offset. A civil time and no `jiff::Timestamp`, which ends before the engine's
+/// last time does.
 pub(super) fn time(text: &str) -> Result<Timestamp, String> {
-    let at: jiff::Timestamp = text
-        .parse()
-        .map_err(|_| format!("{text:?} is no time; write for example 2026-11-30T10:32:00Z"))?;
-    let micros = at.as_microsecond();
-    let kept = Timestamp::from_micros(micros);
-    if kept.as_micros() == micros {
+    let no_time = || format!("{text:?} is no time; write for example 2026-11-30T10:32:00Z");
+    let pieces = Pieces::parse(text).map_err(|_| no_time())?;
+    let time = pieces.time().ok_or_else(no_time)?;
+    let offset = pieces.to_numeric_offset().ok_or_else(no_time)?;
+    let local = pieces.date().to_datetime(time).duration_since(EPOCH);
+    let micros = (local - SignedDuration::from_secs(offset.seconds().into())).as_micros();
+    let kept = Timestamp::from_micros(i64::try_from(micros).map_err(|_| no_time())?);
+    if i128::from(kept.as_micros()) == micros {
         Ok(kept)
     } else {
         Err(format!("{text:?} lies outside the years 1970 to 9999"))
     }
 }
+
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 /// A state's name.
 pub(super) fn state(text: &str) -> Result<StateName, String> {
@@ -113,4 +121,39 @@ pub(super) fn reason(text: &str) -> Result<ErrorText, String> {
         return Err("say why; whoever reads the record later needs it".to_owned());
     }
     Ok(ErrorText::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_that_can_be_kept_is_taken() {
+        let outside = |text: &str| Err(format!("{text:?} lies outside the years 1970 to 9999"));
+        let no_time = |text: &str| {
+            Err(format!(
+                "{text:?} is no time; write for example 2026-11-30T10:32:00Z"
+            ))
+        };
+        let table = [
+            ("9999-12-31T23:59:59Z", Ok(Timestamp::MAX)),
+            ("9999-12-31T22:59:59-01:00", Ok(Timestamp::MAX)),
+            ("1970-01-01T00:00:00Z", Ok(Timestamp::MIN)),
+            (
+                "1994-11-06T15:49:37.5+07:00",
+                Ok(Timestamp::from_micros(784_111_777_500_000)),
+            ),
+            (
+                "9999-12-31T23:59:59-01:00",
+                outside("9999-12-31T23:59:59-01:00"),
+            ),
+            ("1969-12-31T23:59:59Z", outside("1969-12-31T23:59:59Z")),
+            ("2026-11-30", no_time("2026-11-30")),
+            ("2026-11-30T10:32:00", no_time("2026-11-30T10:32:00")),
+            ("tomorrow", no_time("tomorrow")),
+        ];
+        for (text, expected) in table {
+            assert_eq!(time(text), expected, "{text}");
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! `dead`: what waits for a person, and what a person does about it.
 
+use serde::Serialize;
 use serde_json::json;
 use surefoot::Client;
 use surefoot_core::id::JobId;
 use surefoot_core::job::StateName;
-use surefoot_core::port::{DeadGroup, JobFilter, Steered};
+use surefoot_core::port::{DeadGroup, JobFilter, PAGE_MAX, Steered};
 use surefoot_server::documents;
 
 use super::database::{Place, no_such_job};
@@ -35,11 +36,34 @@ async fn list(client: &Client, args: DeadListArgs, output: Output) -> Result<(),
         return jobs::page(client, &filter, args.before, args.limit, output).await;
     }
     let mut groups = client.dead_groups().await?;
+    let page_full = groups.len() >= usize::try_from(PAGE_MAX).unwrap_or(usize::MAX);
     groups.retain(|group| args.kind.as_ref().is_none_or(|kind| *kind == group.kind));
-    groups.truncate(usize::try_from(args.limit).unwrap_or(usize::MAX));
-    output.answer(&documents::dead_groups(&groups), || groups_table(&groups))?;
+    let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
+    // Beyond a full page of the store nobody looked.
+    let more = page_full || groups.len() > limit;
+    groups.truncate(limit);
+    let document = GroupPage {
+        page: documents::dead_groups(&groups),
+        more,
+    };
+    output.answer(&document, || {
+        let note = if more { MORE_GROUPS } else { "" };
+        format!("{}{note}", groups_table(&groups))
+    })?;
     Ok(())
 }
+
+/// What the API answers, and whether groups may have been left out.
+#[derive(Serialize)]
+struct GroupPage<P> {
+    #[serde(flatten)]
+    page: P,
+    more: bool,
+}
+
+/// The largest groups come first, so that the ones left out are the smallest.
+const MORE_GROUPS: &str =
+    "\n\nthere may be more groups, none of them larger: raise --limit, or narrow with --kind";
 
 fn groups_table(groups: &[DeadGroup]) -> String {
     if groups.is_empty() {

@@ -223,3 +223,41 @@ async fn a_dead_letter_is_set_aside_with_a_reason() {
     let left = folder.answer(&["dead", "list", "--fingerprint", &fingerprint]);
     assert_eq!(left["jobs"].as_array().unwrap().len(), 4);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn groups_that_are_left_out_are_told() {
+    let provider = ScriptedProvider::start().await.unwrap();
+    provider.script(["closed", "open", "open"].map(|why| Act::Refuse(Answer::new(400, why))));
+    let folder = Folder::new();
+    folder.config(&config(&provider, "same_key", ""));
+    let node = folder.serve(&[]);
+    let api = Api::new(node.url());
+    for key in ["1", "2", "3"] {
+        let id = api.enqueue("send", key, json!({})).await;
+        api.job_in(&id, &["dead"]).await;
+    }
+    let page = folder.answer(&["dead", "list", "--limit", "1"]);
+    assert_eq!(
+        (&page["more"], page["groups"].as_array().unwrap().len()),
+        (&json!(true), 1)
+    );
+    let text = folder.run(&["dead", "list", "--limit", "1"]).stdout;
+    assert!(text.contains("there may be more groups"), "{text}");
+    let all = folder.answer(&["dead", "list", "--limit", "2"]);
+    assert_eq!(
+        (&all["more"], all["groups"].as_array().unwrap().len()),
+        (&json!(false), 2)
+    );
+    let text = folder.run(&["dead", "list"]).stdout;
+    assert!(!text.contains("more groups"), "{text}");
+}
+
+#[test]
+fn the_help_says_that_a_replay_by_fingerprint_takes_every_reason() {
+    let help = Folder::new().run(&["dead", "replay", "--help"]).stdout;
+    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("All dead letters with this fingerprint, whatever their reason"),
+        "{help}"
+    );
+}

@@ -7,6 +7,7 @@ use crate::process::Folder;
 #[test]
 fn jobs_are_handed_in_listed_shown_and_withdrawn() {
     let folder = Folder::new();
+    folder.answer(&["migrate"]);
     let enqueue = [
         "jobs",
         "enqueue",
@@ -105,6 +106,7 @@ fn jobs_are_handed_in_listed_shown_and_withdrawn() {
 #[test]
 fn queues_are_listed_paused_and_resumed() {
     let folder = Folder::new();
+    folder.answer(&["migrate"]);
     folder.answer(&["jobs", "enqueue", "k", "--queue", "slow"]);
     folder.answer(&[
         "queues",
@@ -137,9 +139,20 @@ fn queues_are_listed_paused_and_resumed() {
 }
 
 #[test]
+fn a_job_may_wait_until_the_last_time_that_is_kept() {
+    let folder = Folder::new();
+    folder.answer(&["migrate"]);
+    let last = "9999-12-31T23:59:59Z";
+    let created = folder.answer(&["jobs", "enqueue", "k", "--run-at", last]);
+    let job = folder.answer(&["jobs", "show", created["job"].as_str().unwrap()]);
+    assert_eq!(job["due_at"], "9999-12-31T23:59:59.000000Z", "{job:#}");
+}
+
+#[test]
 fn a_payload_comes_from_a_file() {
     let folder = Folder::new();
     std::fs::write(folder.path().join("payload.json"), "{\"a\": 1}\n").unwrap();
+    folder.answer(&["migrate"]);
     let created = folder.answer(&["jobs", "enqueue", "k", "--payload-file", "payload.json"]);
     let job = folder.answer(&["jobs", "show", created["job"].as_str().unwrap()]);
     assert_eq!(job["payload"], json!({ "a": 1 }));
@@ -183,5 +196,8 @@ fn the_commands_work_on_postgres() {
         with(&["queues", "list"])["queues"][0]["paused"]["reason"],
         "r"
     );
-    assert_eq!(with(&["dead", "list"]), json!({ "groups": [] }));
+    assert_eq!(
+        with(&["dead", "list"]),
+        json!({ "groups": [], "more": false })
+    );
 }

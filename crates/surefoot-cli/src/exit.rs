@@ -265,9 +265,9 @@ impl From<LoadError> for Failed {
             {
                 Self::new(Code::NotFound, what, "name the file with --config")
             }
-            LoadError::Unreadable { .. } | LoadError::TooLarge { .. } => {
-                Self::new(Code::Configuration, what, "")
-            }
+            LoadError::Unreadable { .. }
+            | LoadError::TooLarge { .. }
+            | LoadError::NoFile { .. } => Self::new(Code::Configuration, what, ""),
             LoadError::Unloadable(unloadable) => {
                 let hint = "nothing was started; correct the file and run: surefoot check";
                 Self {

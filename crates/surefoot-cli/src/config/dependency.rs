@@ -122,7 +122,8 @@ fn header_value(text: &str, environment: Environment<'_>) -> Result<HeaderValue,
 
 fn base_url(text: &str) -> Result<String, String> {
     let url = Url::parse(text).map_err(|refusal| {
-        format!("base_url {text:?} is no URL ({refusal}); write for example http://127.0.0.1:9001")
+        // The text is not repeated: it may hold a secret.
+        format!("base_url is no URL ({refusal}); write for example http://127.0.0.1:9001")
     })?;
     let fault = if !matches!(url.scheme(), "http" | "https") {
         Some("is neither http nor https; only these are called")
@@ -134,7 +135,6 @@ fn base_url(text: &str) -> Result<String, String> {
         None
     };
     match fault {
-        // The URL is not repeated: it may hold a secret.
         Some(fault) => Err(format!("base_url {fault}")),
         None => Ok(url.as_str().trim_end_matches('/').to_owned()),
     }

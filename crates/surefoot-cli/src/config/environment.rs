@@ -10,9 +10,11 @@ pub(crate) enum NotFilled {
     /// `${` without `}`.
     #[error("${{ has no closing brace; write ${{NAME}}, or $${{ for the two characters themselves")]
     Unclosed,
-    /// A name that cannot be set.
-    #[error("{0:?} is no name of an environment variable; use letters, digits and _")]
-    BadName(String),
+    /// A name that cannot be set. It is not repeated: it may be a piece of a secret.
+    #[error(
+        "what stands between ${{ and }} is no name of an environment variable; use letters, digits and _"
+    )]
+    BadName,
     /// Not in the environment.
     #[error("the environment variable {0} is not set; set it before the start")]
     Unset(String),
@@ -37,7 +39,7 @@ pub(crate) fn fill(text: &str, environment: Environment<'_>) -> Result<String, N
         let is_name =
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         if !is_name {
-            return Err(NotFilled::BadName(name.to_owned()));
+            return Err(NotFilled::BadName);
         }
         filled.push_str(&environment(name).ok_or_else(|| NotFilled::Unset(name.to_owned()))?);
         rest = after;
@@ -67,8 +69,8 @@ mod tests {
             ("$${TOKEN}", Ok("${TOKEN}".to_owned())),
             ("${NOTHING}", unset("NOTHING")),
             ("${TOKEN", Err(NotFilled::Unclosed)),
-            ("${}", Err(NotFilled::BadName(String::new()))),
-            ("${A-B}", Err(NotFilled::BadName("A-B".to_owned()))),
+            ("${}", Err(NotFilled::BadName)),
+            ("${A-B}", Err(NotFilled::BadName)),
         ];
         for (text, expected) in table {
             assert_eq!(fill(text, &environment), expected, "{text}");

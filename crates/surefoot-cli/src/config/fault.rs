@@ -4,12 +4,15 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+
+use super::excerpt::Excerpt;
 
 /// The most faults of one file that are reported; the rest is counted.
 const FAULTS_MAX: usize = 100;
+/// The longest text of a fault, in characters.
+const TEXT_CHARS_MAX: usize = 1000;
 
 /// Where in the file, in bytes.
 pub(crate) type Span = Range<usize>;
@@ -30,12 +33,12 @@ pub(crate) struct Fault {
 pub(crate) struct Faults(RefCell<Vec<Fault>>);
 
 impl Faults {
-    /// Takes note of one.
+    /// Takes note of one; of a text that quotes something endless, the beginning.
     pub(crate) fn note(&self, span: Span, what: impl Into<String>, remedy: impl Into<String>) {
         self.0.borrow_mut().push(Fault {
             span,
-            what: what.into(),
-            remedy: remedy.into(),
+            what: bounded(what.into()),
+            remedy: bounded(remedy.into()),
         });
     }
 
@@ -56,6 +59,14 @@ impl Faults {
     }
 }
 
+fn bounded(mut text: String) -> String {
+    if let Some((at, _)) = text.char_indices().nth(TEXT_CHARS_MAX) {
+        text.truncate(at);
+        text.push('…');
+    }
+    text
+}
+
 /// A file that does not load, with everything that is wrong with it.
 #[derive(Debug)]
 pub(crate) struct Unloadable {
@@ -73,21 +84,20 @@ pub(crate) struct Placed {
     pub(crate) line: usize,
     /// The column.
     pub(crate) column: usize,
-    source: Arc<NamedSource<String>>,
+    excerpt: Excerpt,
 }
 
 impl Unloadable {
     /// From the faults of the file `name` with this text.
     pub(crate) fn new(name: &str, text: &str, faults: Vec<Fault>) -> Self {
-        let source = Arc::new(NamedSource::new(name, text.to_owned()));
         let total = faults.len();
         let place = |fault: Fault| {
-            let (line, column) = line_and_column(text, fault.span.start);
+            let excerpt = Excerpt::new(name, text, &fault.span);
             Placed {
                 fault,
-                line,
-                column,
-                source: Arc::clone(&source),
+                line: excerpt.line,
+                column: excerpt.column,
+                excerpt,
             }
         };
         let placed = faults.into_iter().take(FAULTS_MAX).map(place).collect();
@@ -121,15 +131,6 @@ impl Unloadable {
         };
         self.placed.iter().map(line).collect()
     }
-}
-
-fn line_and_column(text: &str, at: usize) -> (usize, usize) {
-    let before = &text[..text.floor_char_boundary(at)];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (
-        before.matches('\n').count() + 1,
-        before[line_start..].chars().count() + 1,
-    )
 }
 
 impl fmt::Display for Unloadable {
@@ -168,11 +169,11 @@ impl Diagnostic for Placed {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&*self.source)
+        Some(&self.excerpt)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let Span { start, end } = self.fault.span;
+        let Span { start, end } = self.excerpt.label;
         let label = LabeledSpan::new(None, start, end.saturating_sub(start));
         Some(Box::new(std::iter::once(label)))
     }
@@ -190,6 +191,15 @@ mod tests {
         Unloadable::new("surefoot.toml", text, faults.into_sorted())
     }
 
+    fn report(unloadable: &Unloadable) -> String {
+        let theme = miette::GraphicalTheme::unicode_nocolor();
+        let mut text = String::new();
+        miette::GraphicalReportHandler::new_themed(theme)
+            .render_report(&mut text, unloadable)
+            .unwrap();
+        text
+    }
+
     #[test]
     fn a_place_is_counted_in_lines_and_characters() {
         assert_eq!(
@@ -203,17 +213,28 @@ mod tests {
 
     #[test]
     fn the_report_shows_the_line_with_a_caret() {
-        let theme = miette::GraphicalTheme::unicode_nocolor();
-        let mut text = String::new();
-        miette::GraphicalReportHandler::new_themed(theme)
-            .render_report(&mut text, &sample())
-            .unwrap();
+        let text = report(&sample());
         for part in [
             "surefoot.toml does not load: 2 faults",
             "surefoot.toml:2:1",
+            "2 │ listen = \"ế\" …",
             "help: write 127.0.0.1:7070",
         ] {
             assert!(text.contains(part), "{part} is missing in {text}");
+        }
+        assert!(!text.contains("[server]"), "{text}");
+    }
+
+    #[test]
+    fn a_fault_far_to_the_right_is_reported() {
+        for key in ["a", "timeout"] {
+            let line = format!("{key}=\"{}\" b", "x".repeat(70_000));
+            let faults = Faults::default();
+            faults.note(line.len() - 1..line.len(), "y".repeat(70_000), "");
+            let unloadable = Unloadable::new("f", &line, faults.into_sorted());
+            let text = report(&unloadable);
+            assert!(text.contains(&format!("f:1:{}", line.len())), "{text}");
+            assert!(text.chars().count() < 3000, "{text}");
         }
     }
 

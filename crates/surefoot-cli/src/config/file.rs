@@ -1,7 +1,7 @@
 //! The whole file: its sections in order, and what comes out when none of them is wrong.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,12 +49,16 @@ pub(crate) enum LoadError {
         source: io::Error,
     },
     /// The file is larger than any configuration.
-    #[error("failed to read {path}: it has {bytes} bytes, at most {FILE_BYTES_MAX} are read")]
+    #[error("failed to read {path}: it has more than {FILE_BYTES_MAX} bytes")]
     TooLarge {
         /// Which file.
         path: PathBuf,
-        /// Its size.
-        bytes: u64,
+    },
+    /// A folder, a pipe or a device, which could keep the reader waiting.
+    #[error("failed to read {path}: it is no regular file")]
+    NoFile {
+        /// What was named.
+        path: PathBuf,
     },
     /// The file can be read and does not load.
     #[error(transparent)]
@@ -70,14 +74,24 @@ pub(crate) fn load(path: &Path) -> Result<Config, LoadError> {
         path: path.to_owned(),
         source,
     };
-    let bytes = std::fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > FILE_BYTES_MAX {
-        return Err(LoadError::TooLarge {
+    // Before it is opened: opening a pipe waits for its writer.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(LoadError::NoFile {
             path: path.to_owned(),
-            bytes,
         });
     }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    // A file may grow, and some tell no size: what is read is bounded, not what is promised.
+    std::fs::File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(LoadError::TooLarge {
+            path: path.to_owned(),
+        });
+    }
+    let text = String::from_utf8(bytes)
+        .map_err(|refusal| unreadable(io::Error::new(io::ErrorKind::InvalidData, refusal)))?;
     let environment = |name: &str| std::env::var(name).ok();
     parse(&path.display().to_string(), &text, &environment)
         .map_err(|unloadable| LoadError::Unloadable(Box::new(unloadable)))

@@ -3,13 +3,15 @@
 //!
 //! - [`load`] reads a file, [`parse`] a text. What comes out of them has been checked.
 //! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`], [`job`] with [`backoff`].
-//! - [`section`] reads fields, [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports.
+//! - [`section`] reads fields, [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports, [`excerpt`]
+//!   shows the place.
 
 mod backoff;
 mod dependency;
 pub(crate) mod duration;
 mod engine;
 mod environment;
+mod excerpt;
 mod fault;
 mod file;
 mod job;

@@ -8,10 +8,16 @@ use surefoot_core::policy::JobPolicy;
 use surefoot_core::settle::DEFERRALS_MAX;
 
 use super::database::Place;
+use super::serve;
 use crate::args::Shared;
 use crate::config::{JobKind, duration};
 use crate::exit::Failed;
 use crate::output::{Output, Table};
+
+/// What the columns leave open.
+const NOTE: &str = "\
+Calls that a rate limit turned away (429 with Retry-After) come on top of the attempts, and what a service asks for by
+Retry-After on top of the time, unless the kind has a deadline.";
 
 /// The most that one job of a kind may cost, as long as nobody replays it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +37,7 @@ struct Worst {
 
 pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failed> {
     let place = Place::new(shared)?;
+    serve::may_listen(place.config.server.listen.unwrap_or(serve::LISTEN), &place)?;
     let worst: Vec<Worst> = place
         .config
         .kinds
@@ -58,6 +65,7 @@ fn text(worst: &[Worst]) -> String {
         "calls",
         "recovery",
         "attempts at most",
+        "turned away at most",
         "time at most",
     ]);
     for worst in worst {
@@ -69,10 +77,11 @@ fn text(worst: &[Worst]) -> String {
                 .unwrap_or_else(|| "(pull workers)".to_owned()),
             worst.recovery.unwrap_or("(none)").to_owned(),
             worst.attempts_max.to_string(),
+            worst.deferrals_max.to_string(),
             duration::written(Duration::from_millis(worst.time_max_ms)),
         ]);
     }
-    format!("{}\n\n", table.text())
+    format!("{}\n\n{NOTE}\n\n", table.text())
 }
 
 fn worst(kind: &Kind, declared: &JobKind) -> Worst {

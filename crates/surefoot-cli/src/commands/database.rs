@@ -77,16 +77,13 @@ impl Place {
         Ok(surefoot_store::open(&self.url).await?)
     }
 
-    /// A client of a database that may be made.
-    ///
-    /// # Errors
-    /// What the database answered.
-    pub(super) async fn client(&self) -> Result<Client, Failed> {
+    async fn client(&self) -> Result<Client, Failed> {
         let policies = Arc::new(self.policies());
         Ok(Client::connect(self.store().await?, policies, Arc::new(NoObserver)).await?)
     }
 
-    /// A client of a database that must be there: looking for a job must not leave an empty database behind.
+    /// A client of a database that must be there: only `serve` and `migrate` make one. A name with a typing error must
+    /// not become an empty database, still less one that takes a job which nothing runs.
     ///
     /// # Errors
     /// A file that is not there, or what the database answered.
@@ -101,7 +98,7 @@ impl Place {
                 Err(Failed::new(
                     Code::NotFound,
                     what,
-                    "name another one with --database, or start: surefoot serve",
+                    "name another one with --database, or make it with: surefoot serve, or surefoot migrate",
                 ))
             }
             Some(_) | None => self.client().await,

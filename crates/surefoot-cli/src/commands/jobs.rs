@@ -17,7 +17,7 @@ pub(super) async fn run(place: &Place, command: JobsCommand, output: Output) -> 
     match command {
         JobsCommand::Enqueue(args) => {
             let payload = args.payload.read()?.unwrap_or_else(Payload::null);
-            enqueue(&place.client().await?, *args, payload, output).await
+            enqueue(&place.existing_client().await?, *args, payload, output).await
         }
         JobsCommand::List(args) => list(&place.existing_client().await?, args, output).await,
         JobsCommand::Show { job } => show(&place.existing_client().await?, job, output).await,

@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::telemetry::{LogOptions, NodeObserver, Telemetry};
 
 /// Where the API listens unless something else is said.
-const LISTEN: SocketAddr =
+pub(super) const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7070);
 
 pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Result<(), Failed> {
@@ -75,14 +75,22 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
     Ok(())
 }
 
-async fn listen(address: SocketAddr, place: &Place) -> Result<TcpListener, Failed> {
+/// Whether the configured tokens allow to listen there.
+///
+/// # Errors
+/// An address of others without a token.
+pub(super) fn may_listen(address: SocketAddr, place: &Place) -> Result<(), Failed> {
     check_listen(address, !place.config.server.tokens.is_empty()).map_err(|refused| {
         Failed::new(
             Code::Configuration,
             refused.to_string(),
             "add to surefoot.toml: [server] tokens = { ops = \"${OPS_TOKEN}\" }, with a token from: openssl rand -hex 24",
         )
-    })?;
+    })
+}
+
+async fn listen(address: SocketAddr, place: &Place) -> Result<TcpListener, Failed> {
+    may_listen(address, place)?;
     TcpListener::bind(address).await.map_err(|error| {
         let hint = "another surefoot may be running; choose another address with --listen";
         Failed::new(

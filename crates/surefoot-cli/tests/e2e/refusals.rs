@@ -86,7 +86,14 @@ fn a_sound_configuration_is_told_with_its_worst_case() {
     assert_eq!(answer["kinds"][1]["dependency"], "mail");
     assert_eq!(answer["kinds"][1]["attempts_max"], 7);
     let text = folder.run(&["check"]).stdout;
-    assert!(text.contains("surefoot.toml: ok"), "{text}");
+    for part in [
+        "surefoot.toml: ok",
+        "TURNED AWAY AT MOST",
+        " 1000 ",
+        "429 with Retry-After",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
 }
 
 #[test]
@@ -101,6 +108,12 @@ fn what_is_not_there_is_said_and_not_made() {
         ),
         (&["jobs", "list"], 5, "there is no database surefoot.db"),
         (&["jobs", "show", id], 5, "there is no database surefoot.db"),
+        (&["dead", "list"], 5, "there is no database surefoot.db"),
+        (
+            &["jobs", "enqueue", "k", "--database", "sqlite:typo.db"],
+            5,
+            "make it with: surefoot serve, or surefoot migrate",
+        ),
         (
             &["check", "--config", "other.toml"],
             5,
@@ -134,6 +147,7 @@ fn what_is_not_there_is_said_and_not_made() {
         assert!(!run.stderr.contains("secret"), "{run:?}");
     }
     assert!(!folder.path().join("surefoot.db").exists());
+    assert!(!folder.path().join("typo.db").exists());
     folder.answer(&["migrate"]);
     let run = folder.run(&["jobs", "show", id]);
     assert_eq!(run.code, Some(5), "{run:?}");
@@ -168,4 +182,63 @@ fn a_port_that_is_taken_is_said() {
         run.stderr.contains(&format!("failed to listen on {taken}")),
         "{run:?}"
     );
+}
+
+#[test]
+fn check_refuses_an_address_that_serve_refuses() {
+    let folder = Folder::new();
+    for listen in ["0.0.0.0:1", "[::]:7070"] {
+        folder.config(&format!("[server]\nlisten = \"{listen}\"\n"));
+        let run = folder.run(&["check"]);
+        assert_eq!(run.code, Some(3), "{run:?}");
+        assert!(run.stderr.contains("no token is configured"), "{run:?}");
+    }
+    folder.config("[server]\nlisten = \"[::]:7070\"\ntokens = { a = \"0123456789abcdef\" }\n");
+    folder.answer(&["check"]);
+}
+
+#[test]
+fn a_configuration_that_never_ends_is_refused() {
+    let folder = Folder::new();
+    for (path, part) in [
+        ("/dev/zero", "it is no regular file"),
+        (".", "it is no regular file"),
+        ("large.toml", "it has more than 1048576 bytes"),
+    ] {
+        // Its last character would be cut in two by the limit.
+        let large = format!("#{}ế", "x".repeat(1024 * 1024 - 1));
+        std::fs::write(folder.path().join("large.toml"), large).unwrap();
+        let run = folder.run(&["check", "--config", path]);
+        assert_eq!(run.code, Some(3), "{run:?}");
+        assert!(run.stderr.contains(part), "{run:?}");
+    }
+}
+
+#[test]
+fn a_fault_beyond_column_65535_is_told_with_its_place() {
+    let folder = Folder::new();
+    folder.config(&format!("a=\"{}\" b\n", "x".repeat(70_000)));
+    let run = folder.run(&["check"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.stderr.contains("surefoot.toml:1:7000"), "{run:?}");
+}
+
+#[test]
+fn a_fault_report_shows_no_secret() {
+    let folder = Folder::new();
+    for faulty in [
+        "[server]\ntokens = { ops = \"s3cret-0123456789\" }\nlisen = \"127.0.0.1:1\"\n",
+        "[server]\ntokens = { ops = s3cret-0123456789 }\n",
+        "[server]\ntokens = { ops = \"s3cret\" }\n",
+        "[dependency.a]\nbase_url = \"s3cret:s3cret\"\nheaders = { authorization = \"s3cret\\n\" }\n",
+        "[dependency.a]\nbase_url = \"s3cret\"\n",
+        "[database]\nurl = \"s3cret ${s3 cret}\"\n",
+    ] {
+        folder.config(faulty);
+        for arguments in [&["check"][..], &["check", "--json"]] {
+            let run = folder.run(arguments);
+            assert_eq!(run.code, Some(3), "{run:?}");
+            assert!(!run.stderr.contains("s3"), "{faulty}: {}", run.stderr);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use surefoot_core::error::StoreError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -29,7 +30,19 @@ pub(super) struct Mailbox<T> {
 struct Waiting<T> {
     urgent: VecDeque<Letter<T>>,
     ordinary: VecDeque<Letter<T>>,
+    /// With how many ordinary letters the thread wants to be woken.
+    wake_at: usize,
     closed: bool,
+}
+
+/// How long a thread that could begin waits for more letters, because those who were answered just now are likely to
+/// send again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Patience {
+    /// Waits for no more than so many letters.
+    pub(super) letters: usize,
+    /// Waits no longer.
+    pub(super) time: Duration,
 }
 
 /// What was sent. Its room is free again when it is dropped, so work that is under way counts too.
@@ -45,6 +58,7 @@ impl<T> Mailbox<T> {
             waiting: Mutex::new(Waiting {
                 urgent: VecDeque::new(),
                 ordinary: VecDeque::new(),
+                wake_at: 1,
                 closed: false,
             }),
             arrived: Condvar::new(),
@@ -68,20 +82,29 @@ impl<T> Mailbox<T> {
         if waiting.closed {
             return Err(closed());
         }
-        match urgency {
-            Urgency::Ordinary => waiting.ordinary.push_back(letter),
-            Urgency::Urgent => waiting.urgent.push_back(letter),
-        }
+        let enough = match urgency {
+            Urgency::Ordinary => {
+                waiting.ordinary.push_back(letter);
+                waiting.ordinary.len() >= waiting.wake_at
+            }
+            Urgency::Urgent => {
+                waiting.urgent.push_back(letter);
+                true
+            }
+        };
         drop(waiting);
-        self.arrived.notify_one();
+        if enough {
+            self.arrived.notify_one();
+        }
         Ok(())
     }
 
     /// Takes the next letters, the urgent ones first, until their weights reach `weight_max`; at least one. Blocks
-    /// until there is one; `None` when the mailbox is closed and empty.
+    /// until there is one, and then for as much patience as there is; `None` when the mailbox is closed and empty.
     pub(super) fn take(
         &self,
         weight_max: usize,
+        patience: Patience,
         weight: impl Fn(&T) -> usize,
     ) -> Option<Vec<Letter<T>>> {
         let mut waiting = self.lock();
@@ -94,6 +117,7 @@ impl<T> Mailbox<T> {
                 .wait(waiting)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+        waiting = self.linger(waiting, patience);
         let mut taken = Vec::new();
         let mut weighed = 0_usize;
         while weighed < weight_max {
@@ -106,6 +130,32 @@ impl<T> Mailbox<T> {
             taken.push(letter);
         }
         Some(taken)
+    }
+
+    /// Waits for more letters. An urgent one ends the wait.
+    fn linger<'a>(
+        &'a self,
+        mut waiting: MutexGuard<'a, Waiting<T>>,
+        patience: Patience,
+    ) -> MutexGuard<'a, Waiting<T>> {
+        let begun = Instant::now();
+        waiting.wake_at = patience.letters.max(1);
+        while waiting.urgent.is_empty()
+            && !waiting.closed
+            && waiting.ordinary.len() < patience.letters
+        {
+            let Some(left) = patience
+                .time
+                .checked_sub(begun.elapsed())
+                .filter(|left| !left.is_zero())
+            else {
+                break;
+            };
+            let woken = self.arrived.wait_timeout(waiting, left);
+            waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        waiting.wake_at = 1;
+        waiting
     }
 
     /// Takes no more letters; those that are in are still taken out.
@@ -162,8 +212,14 @@ mod tests {
             }
             mailbox.put(1, Urgency::Urgent).await.unwrap();
         });
-        assert_eq!(contents(mailbox.take(6, |weight| *weight as usize)), [1, 5]);
-        assert_eq!(contents(mailbox.take(100, |_| 1)), [6, 7]);
+        assert_eq!(
+            contents(mailbox.take(6, Patience::default(), |weight| *weight as usize)),
+            [1, 5]
+        );
+        assert_eq!(
+            contents(mailbox.take(100, Patience::default(), |_| 1)),
+            [6, 7]
+        );
     }
 
     #[test]
@@ -175,10 +231,10 @@ mod tests {
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             assert!(second.as_mut().poll(&mut context).is_pending());
             mailbox.put(3, Urgency::Urgent).await.unwrap();
-            assert_eq!(contents(mailbox.take(1, |_| 1)), [3]);
-            assert_eq!(contents(mailbox.take(1, |_| 1)), [1]);
+            assert_eq!(contents(mailbox.take(1, Patience::default(), |_| 1)), [3]);
+            assert_eq!(contents(mailbox.take(1, Patience::default(), |_| 1)), [1]);
             second.await.unwrap();
-            assert_eq!(contents(mailbox.take(1, |_| 1)), [2]);
+            assert_eq!(contents(mailbox.take(1, Patience::default(), |_| 1)), [2]);
         });
     }
 
@@ -188,7 +244,43 @@ mod tests {
         block_on(mailbox.put(1, Urgency::Ordinary)).unwrap();
         mailbox.close();
         assert!(block_on(mailbox.put(2, Urgency::Ordinary)).is_err());
-        assert_eq!(contents(mailbox.take(9, |_| 1)), [1]);
-        assert!(mailbox.take(9, |_| 1).is_none());
+        assert_eq!(contents(mailbox.take(9, Patience::default(), |_| 1)), [1]);
+        assert!(mailbox.take(9, Patience::default(), |_| 1).is_none());
+    }
+
+    /// Puts a letter in a little later.
+    fn send_later(
+        mailbox: &Arc<Mailbox<u32>>,
+        letter: u32,
+        urgency: Urgency,
+    ) -> std::thread::JoinHandle<()> {
+        let mailbox = mailbox.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            block_on(mailbox.put(letter, urgency)).unwrap();
+        })
+    }
+
+    #[test]
+    fn patience_waits_for_as_many_letters_and_ends_with_an_urgent_one() {
+        let mailbox = Arc::new(Mailbox::with_room(8));
+        let long = |letters| Patience {
+            letters,
+            time: Duration::from_secs(600),
+        };
+        block_on(mailbox.put(1, Urgency::Ordinary)).unwrap();
+        let sender = send_later(&mailbox, 2, Urgency::Ordinary);
+        assert_eq!(contents(mailbox.take(9, long(2), |_| 1)), [1, 2]);
+        sender.join().unwrap();
+        block_on(mailbox.put(3, Urgency::Ordinary)).unwrap();
+        let sender = send_later(&mailbox, 4, Urgency::Urgent);
+        assert_eq!(contents(mailbox.take(9, long(5), |_| 1)), [4, 3]);
+        sender.join().unwrap();
+        block_on(mailbox.put(5, Urgency::Ordinary)).unwrap();
+        let short = Patience {
+            letters: 5,
+            time: Duration::from_millis(1),
+        };
+        assert_eq!(contents(mailbox.take(9, short, |_| 1)), [5]);
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::connection::{self, Access};
 use super::fault::{closed, store_error};
-use super::mailbox::{Mailbox, Urgency};
+use super::mailbox::{Mailbox, Patience, Urgency};
 
 /// How many threads read.
 const READERS: usize = 3;
@@ -68,7 +68,7 @@ impl Drop for Readers {
 }
 
 fn run(connection: &Connection, inbox: &Mailbox<Read>) {
-    while let Some(reads) = inbox.take(1, |_| 1) {
+    while let Some(reads) = inbox.take(1, Patience::default(), |_| 1) {
         for letter in reads {
             if catch_unwind(AssertUnwindSafe(|| (letter.content)(connection))).is_err() {
                 tracing::error!("a read panicked");

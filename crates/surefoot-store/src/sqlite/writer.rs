@@ -3,13 +3,14 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use surefoot_core::error::StoreError;
 
 use super::fault::store_error;
 use super::ledger::Ledger;
-use super::mailbox::{Letter, Mailbox};
+use super::mailbox::{Letter, Mailbox, Patience};
 use super::operation::Operation;
 use super::tally::Tally;
 
@@ -18,6 +19,12 @@ pub(super) const OPERATIONS_MAX: usize = 1024;
 
 /// About how many rows one commit holds before the next begins, which bounds how long a heartbeat waits.
 const GROUP_WEIGHT_MAX: usize = 2000;
+
+/// A commit costs a flush of the disk, however much is in it. So that callers who were answered just now are in the next
+/// one together, it waits for about as many as there were lately, for a quarter of the time that a commit took lately,
+/// and no longer than this. A caller that is alone does not wait.
+const PATIENCE_SHARE: u32 = 4;
+const PATIENCE_MAX: Duration = Duration::from_millis(1);
 
 statements! {
     SAVE = "-- writer: begin an operation
@@ -43,14 +50,29 @@ pub(super) fn run(connection: &Connection, inbox: &Arc<Inbox>) {
         }
     }
     let _guard = Guard(inbox);
-    while let Some(mut group) = inbox.take(GROUP_WEIGHT_MAX, |operation| operation.weight()) {
+    let mut patience = Patience::default();
+    while let Some(mut group) =
+        inbox.take(GROUP_WEIGHT_MAX, patience, |operation| operation.weight())
+    {
+        let begun = Instant::now();
         let committed = commit(connection, &mut group);
         if let Err(error) = &committed {
             tracing::warn!(operations = group.len(), %error, "a group of operations was not committed");
         }
+        patience = next_patience(patience, group.len(), begun.elapsed());
         for letter in group {
             letter.content.answer(committed.as_ref().copied());
         }
+    }
+}
+
+/// How long to wait before the commit after this one. What was larger before fades away, a quarter with each commit.
+fn next_patience(before: Patience, letters: usize, took: Duration) -> Patience {
+    Patience {
+        letters: letters.max(before.letters * 3 / 4),
+        time: (took / PATIENCE_SHARE)
+            .max(before.time * 3 / 4)
+            .min(PATIENCE_MAX),
     }
 }
 
@@ -107,4 +129,27 @@ fn statement(connection: &Connection, sql: &str) -> Result<(), StoreError> {
         .and_then(|mut statement| statement.execute(()))
         .map(|_| ())
         .map_err(store_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_fades_until_a_caller_that_is_alone_does_not_wait() {
+        let commit = Duration::from_millis(2);
+        let mut patience = next_patience(Patience::default(), 64, commit);
+        assert_eq!(
+            (patience.letters, patience.time),
+            (64, Duration::from_micros(500))
+        );
+        let mut commits = 0;
+        while patience.letters > 1 {
+            patience = next_patience(patience, 1, commit);
+            commits += 1;
+        }
+        assert!(commits < 16, "{commits}");
+        let slow = next_patience(patience, 3, Duration::from_secs(1));
+        assert_eq!((slow.letters, slow.time), (3, PATIENCE_MAX));
+    }
 }

@@ -21,10 +21,10 @@ pub fn jobs(jobs: &[Job], limit: u32, now: Timestamp) -> impl Serialize {
     JobPage::new(jobs, limit, english(now))
 }
 
-/// Dead letters in groups, as `GET /v1/dead` answers.
+/// Dead letters in groups, as `GET /v1/dead` answers; `more` says that there may be further groups.
 #[must_use]
-pub fn dead_groups(groups: &[DeadGroup]) -> impl Serialize {
-    wire::dead_groups(groups)
+pub fn dead_groups(groups: &[DeadGroup], more: bool) -> impl Serialize {
+    wire::dead_groups(groups, more)
 }
 
 /// The queues, as `GET /v1/queues` answers.

@@ -1,23 +1,17 @@
 //! What a route takes from a request, with every refusal as a problem. Nothing is read without a limit.
 
-use std::time::Duration;
-
 use axum::body::{Bytes, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query as AxumQuery, Request};
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use serde::de::DeserializeOwned;
+use axum::middleware::Next;
+use axum::response::Response;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use surefoot_core::id::{JobId, Queue};
 use surefoot_core::job::TraceContext;
-use surefoot_core::payload::PAYLOAD_BYTES_MAX;
 
 use crate::problem::{Problem, kind};
-
-/// The most bytes of a body: a payload at its largest and room for the other fields.
-pub(crate) const BODY_BYTES_MAX: usize = PAYLOAD_BYTES_MAX + 64 * 1024;
-/// How long a body may take to arrive.
-const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A JSON body. A field that the route does not know is refused, so that no typing error is lost.
 pub(crate) struct Body<T>(pub(crate) T);
@@ -27,7 +21,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         check_media_type(request.headers())?;
-        Ok(Self(parse(&read(request, state).await?)?))
+        Ok(Self(parse(&Bytes::from_request(request, state).await?)?))
     }
 }
 
@@ -69,17 +63,14 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
     Err(refused(format!("the Content-Type is {given:?}")))
 }
 
-async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
-    match tokio::time::timeout(BODY_TIMEOUT, Bytes::from_request(request, state)).await {
-        Ok(bytes) => Ok(bytes?),
-        Err(_) => Err(Problem::new(
-            &kind::REQUEST_TIMEOUT,
-            "the body did not arrive within 20 seconds",
-        )),
-    }
-}
-
+/// One JSON object. What is derived for a struct would take its fields from an array as well, by their order.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    if let Some(other) = not_an_object(bytes) {
+        serde_json::from_slice::<IgnoredAny>(bytes)
+            .map_err(|error| Problem::new(&kind::INVALID_JSON, error.to_string()))?;
+        let detail = format!("the body is {other}, give an object");
+        return Err(Problem::new(&kind::INVALID_FIELD, detail));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|error| Problem::body(&error))?;
@@ -87,6 +78,18 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
         .end()
         .map_err(|error| Problem::new(&kind::INVALID_JSON, error.to_string()))?;
     Ok(value)
+}
+
+/// What a JSON text is by its first byte, unless it is an object.
+fn not_an_object(bytes: &[u8]) -> Option<&'static str> {
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace())? {
+        b'{' => None,
+        b'[' => Some("an array"),
+        b'"' => Some("a string"),
+        b'n' => Some("null"),
+        b't' | b'f' => Some("a truth value"),
+        _ => Some("a number"),
+    }
 }
 
 /// The job of `/{id}` or `/{job}` in the path. A text that is no id names no job.
@@ -134,6 +137,18 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let AxumQuery(query) = AxumQuery::from_request_parts(parts, state).await?;
         Ok(Self(query))
+    }
+}
+
+/// The layer of the routes that know no parameter: each is refused by name, so that no typing error is lost.
+pub(crate) async fn no_query(request: Request, next: Next) -> Result<Response, Problem> {
+    let AxumQuery(given) = AxumQuery::<Vec<(String, String)>>::try_from_uri(request.uri())?;
+    match given.first() {
+        None => Ok(next.run(request).await),
+        Some((name, _)) => {
+            let detail = format!("unknown parameter {name:?}, this route knows none");
+            Err(Problem::parameter(name, detail))
+        }
     }
 }
 

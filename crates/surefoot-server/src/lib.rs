@@ -12,6 +12,7 @@
 //! configured, `/metrics` included.
 
 mod auth;
+mod body;
 pub mod documents;
 mod extract;
 mod language;

@@ -12,11 +12,20 @@ use utoipa::openapi::{ComponentsBuilder, tag::TagBuilder};
 use utoipa::openapi::{
     ContentBuilder, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, Ref, ResponseBuilder,
 };
+use utoipa::openapi::{RefOr, Required};
 
 use crate::problem;
 
 /// The name of the security scheme.
 const TOKEN: &str = "token";
+
+/// The routes whose body may be left out. A body that is sent is an object all the same, never `null`.
+const BODY_OPTIONAL: [&str; 4] = [
+    "/v1/jobs/{id}/cancel",
+    "/v1/jobs/{id}/replay",
+    "/v1/queues/{queue}/pause",
+    "/v1/queues/{queue}/resume",
+];
 
 /// The document before any route.
 pub(crate) fn base() -> OpenApi {
@@ -86,13 +95,19 @@ pub(crate) fn finish(mut document: OpenApi) -> OpenApi {
             if path.contains('{') {
                 always.push(("404", "not-found"));
             }
-            if operation.request_body.is_some() {
+            if let Some(body) = &mut operation.request_body {
+                let may_be_left_out = BODY_OPTIONAL.contains(&path.as_str());
+                if let RefOr::T(body) = body
+                    && may_be_left_out
+                {
+                    body.required = Some(Required::False);
+                }
                 always.push(("400", "invalid-json"));
                 always.push(("408", "request-timeout"));
                 always.push(("413", "body-too-large"));
                 always.push(("415", "unsupported-media-type"));
-                always.push(("422", "invalid-field"));
-            } else if operation.parameters.is_some() && path == "/v1/jobs" {
+                always.push(("422", "invalid-field, or invalid-query"));
+            } else {
                 always.push(("422", "invalid-query"));
             }
             for (status, about) in always {

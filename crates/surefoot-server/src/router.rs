@@ -13,7 +13,8 @@ use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::extract::BODY_BYTES_MAX;
+use crate::body::{self, BODY_BYTES_MAX, Room};
+use crate::extract;
 use crate::metrics::{self, Metrics};
 use crate::openapi::{self, Document};
 use crate::options::ServerOptions;
@@ -22,8 +23,8 @@ use crate::routes::{dead, events, jobs, leases, probes, queues, steer};
 use crate::state::App;
 use crate::{auth, origin};
 
-/// The most requests that are worked on at once; further ones wait within their time-out. With the limit on a body it
-/// bounds the memory that bodies take.
+/// The most requests that are worked on at once, each after its body arrived; further ones wait within their time-out.
+/// With the limit on a body it bounds the memory that bodies take.
 pub const REQUESTS_MAX: usize = 256;
 
 /// The HTTP API over a client.
@@ -49,23 +50,26 @@ fn routes(app: &App) -> OpenApiRouter<App> {
     let at_once = GlobalConcurrencyLimitLayer::new(REQUESTS_MAX);
     let guarded = timed()
         .layer(at_once)
+        .layer(from_fn_with_state(Room::new(), body::receive))
         .layer(from_fn_with_state(app.clone(), bounded));
-    let guarded = guarded.merge(OpenApiRouter::new().routes(routes!(events::events)));
+    let guarded = guarded.merge(plain(OpenApiRouter::new().routes(routes!(events::events))));
     let guarded = guarded.layer(from_fn_with_state(app.clone(), auth::authenticate));
-    let guarded = guarded.merge(OpenApiRouter::new().routes(routes!(openapi::openapi)));
+    let guarded = guarded.merge(plain(
+        OpenApiRouter::new().routes(routes!(openapi::openapi)),
+    ));
     let open = OpenApiRouter::new()
         .routes(routes!(probes::healthz))
         .routes(routes!(probes::readyz))
         .routes(routes!(problem::page::explain));
     OpenApiRouter::with_openapi(openapi::base())
         .merge(guarded.layer(guard))
-        .merge(open)
+        .merge(plain(open))
 }
 
 /// The routes that answer within the request time-out and need a token where there is one.
 fn timed() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(jobs::enqueue, jobs::list))
+    let without_query = OpenApiRouter::new()
+        .routes(routes!(jobs::enqueue))
         .routes(routes!(jobs::show))
         .routes(routes!(steer::cancel))
         .routes(routes!(steer::replay))
@@ -80,7 +84,13 @@ fn timed() -> OpenApiRouter<App> {
         .routes(routes!(queues::list))
         .routes(routes!(queues::pause))
         .routes(routes!(queues::resume))
-        .routes(routes!(probes::scrape))
+        .routes(routes!(probes::scrape));
+    plain(without_query).merge(OpenApiRouter::new().routes(routes!(jobs::list)))
+}
+
+/// Routes that know no parameter of the query, so that any is refused.
+fn plain(routes: OpenApiRouter<App>) -> OpenApiRouter<App> {
+    routes.layer(from_fn(extract::no_query))
 }
 
 /// Gives a request up after its time. Whether it took effect is not known then, and the answer says so.

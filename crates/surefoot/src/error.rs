@@ -1,10 +1,12 @@
 //! What can go wrong for a caller of the client. What a store merely refuses is part of a verb's answer, not an error.
 
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{JobId, NameError};
+use surefoot_core::id::{JobId, NameError, Worker};
 use surefoot_core::job::{Death, PRIORITY_RANGE};
 use surefoot_core::payload::PayloadError;
 use surefoot_core::text::ErrorText;
+
+use crate::holder::NODE_PREFIX;
 
 /// A call of the client could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +20,11 @@ pub enum Error {
     /// The priority is out of range.
     #[error("priority {0} is out of range, give {min} to {max}", min = PRIORITY_RANGE.start(), max = PRIORITY_RANGE.end())]
     Priority(i16),
+    /// A pull worker may not be called what only nodes are called.
+    #[error(
+        "worker {0} begins with {NODE_PREFIX}, which is kept for nodes of the engine; choose another name"
+    )]
+    ReservedWorker(Worker),
     /// More items than one call takes.
     #[error("{items} items are too many for one call, give at most {max}")]
     TooMany {
@@ -52,6 +59,7 @@ impl Error {
             Self::Name(_)
             | Self::Payload(_)
             | Self::Priority(_)
+            | Self::ReservedWorker(_)
             | Self::TooMany { .. }
             | Self::Conflict(_)
             | Self::Unfinished { .. } => false,

@@ -1,6 +1,5 @@
 //! `dead`: what waits for a person, and what a person does about it.
 
-use serde::Serialize;
 use serde_json::json;
 use surefoot::Client;
 use surefoot_core::id::JobId;
@@ -42,23 +41,12 @@ async fn list(client: &Client, args: DeadListArgs, output: Output) -> Result<(),
     // Beyond a full page of the store nobody looked.
     let more = page_full || groups.len() > limit;
     groups.truncate(limit);
-    let document = GroupPage {
-        page: documents::dead_groups(&groups),
-        more,
-    };
+    let document = documents::dead_groups(&groups, more);
     output.answer(&document, || {
         let note = if more { MORE_GROUPS } else { "" };
         format!("{}{note}", groups_table(&groups))
     })?;
     Ok(())
-}
-
-/// What the API answers, and whether groups may have been left out.
-#[derive(Serialize)]
-struct GroupPage<P> {
-    #[serde(flatten)]
-    page: P,
-    more: bool,
 }
 
 /// The largest groups come first, so that the ones left out are the smallest.

@@ -29,7 +29,7 @@ impl ProblemKind {
 }
 
 /// Every kind, by status.
-pub(crate) static ALL: [&ProblemKind; 21] = [
+pub(crate) static ALL: [&ProblemKind; 22] = [
     &INVALID_JSON,
     &UNAUTHORIZED,
     &HOST_NOT_ALLOWED,
@@ -40,6 +40,7 @@ pub(crate) static ALL: [&ProblemKind; 21] = [
     &REQUEST_TIMEOUT,
     &KEY_CONFLICT,
     &STALE_EPOCH,
+    &HELD_BY_A_NODE,
     &WRONG_STATE,
     &EFFECT_CHOICE_REQUIRED,
     &BODY_TOO_LARGE,
@@ -123,6 +124,14 @@ pub(crate) static STALE_EPOCH: ProblemKind = ProblemKind {
     title: "The lease is not held any more",
     remedy: "Stop working on this job: it was given to another worker, settled or cancelled. Nothing was \
              written. Claim again for further work.",
+};
+
+pub(crate) static HELD_BY_A_NODE: ProblemKind = ProblemKind {
+    slug: "held-by-a-node",
+    status: StatusCode::CONFLICT,
+    title: "A node of the engine runs this job",
+    remedy: "Report only what this worker claimed by POST /v1/leases. A node reports its own attempts; to stop one, \
+             cancel the job. Nothing was written.",
 };
 
 pub(crate) static WRONG_STATE: ProblemKind = ProblemKind {
@@ -223,6 +232,7 @@ mod tests {
             ("request-timeout", 408),
             ("key-conflict", 409),
             ("stale-epoch", 409),
+            ("held-by-a-node", 409),
             ("wrong-state", 409),
             ("effect-choice-required", 409),
             ("body-too-large", 413),

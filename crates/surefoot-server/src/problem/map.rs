@@ -15,7 +15,7 @@ use surefoot_core::payload::PayloadError;
 
 use super::document::Problem;
 use super::kind;
-use crate::extract::BODY_BYTES_MAX;
+use crate::body::BODY_BYTES_MAX;
 
 impl Problem {
     /// A field of the body that is not valid.
@@ -61,6 +61,12 @@ impl Problem {
     pub(crate) fn stale_epoch(job: JobId, epoch: i64) -> Self {
         let detail = format!("job {job} does not run under epoch {epoch} any more");
         Self::new(&kind::STALE_EPOCH, detail).with_job(job)
+    }
+
+    /// A node of the engine holds the lease, and its call may be under way.
+    pub(crate) fn held_by_a_node(job: JobId) -> Self {
+        let detail = format!("job {job} is run by a node of the engine, which reports by itself");
+        Self::new(&kind::HELD_BY_A_NODE, detail).with_job(job)
     }
 
     /// The job's state does not allow it; `needs` says which one would.
@@ -153,6 +159,7 @@ impl From<Error> for Problem {
             Error::Conflict(holder) => Self::key_conflict(holder),
             Error::Payload(error) => Self::payload("payload", &error),
             Error::Priority(_) => Self::field("priority", error.to_string()),
+            Error::ReservedWorker(_) => Self::field("worker", error.to_string()),
             Error::Name(_) | Error::TooMany { .. } => {
                 Self::new(&kind::INVALID_FIELD, error.to_string())
             }

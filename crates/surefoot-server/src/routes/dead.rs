@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use surefoot_core::port::PAGE_MAX;
 
 use crate::problem::Problem;
 use crate::state::App;
@@ -17,5 +18,7 @@ use crate::wire::{DeadGroups, Json, dead_groups};
 )]
 pub(crate) async fn groups(State(app): State<App>) -> Result<Json<DeadGroups>, Problem> {
     let groups = app.client().dead_groups().await?;
-    Ok(Json(StatusCode::OK, dead_groups(&groups)))
+    // The store answers no more than a page, and beyond a full one nobody looked.
+    let more = groups.len() >= PAGE_MAX as usize;
+    Ok(Json(StatusCode::OK, dead_groups(&groups, more)))
 }

@@ -2,8 +2,8 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use surefoot::LeaseExtended;
 use surefoot_core::id::{Epoch, JobId};
-use surefoot_core::port::Extended;
 use surefoot_core::settle::Report;
 
 use crate::extract::{Body, JobPath};
@@ -49,7 +49,7 @@ pub(crate) async fn claim(
     request_body = EpochBody,
     responses(
         (status = 200, description = "It holds", body = Extension),
-        (status = 409, description = "stale-epoch: it does not hold any more", body = ProblemDocument,
+        (status = 409, description = "stale-epoch: it does not hold any more; or held-by-a-node", body = ProblemDocument,
             content_type = "application/problem+json"),
     )
 )]
@@ -59,14 +59,15 @@ pub(crate) async fn extend(
     Body(body): Body<EpochBody>,
 ) -> Result<Json<Extension>, Problem> {
     match app.client().extend(job, Epoch(body.epoch)).await? {
-        Extended::Held {
+        LeaseExtended::Held {
             until,
             cancel_requested,
         } => Ok(Json(
             StatusCode::OK,
             Extension::new(job, until, cancel_requested),
         )),
-        Extended::Lost => Err(Problem::stale_epoch(job, body.epoch)),
+        LeaseExtended::Lost => Err(Problem::stale_epoch(job, body.epoch)),
+        LeaseExtended::HeldByNode => Err(Problem::held_by_a_node(job)),
     }
 }
 
@@ -80,7 +81,7 @@ pub(crate) async fn extend(
     request_body = SucceedBody,
     responses(
         (status = 200, description = "It is on record", body = Reported),
-        (status = 409, description = "stale-epoch", body = ProblemDocument,
+        (status = 409, description = "stale-epoch, or held-by-a-node", body = ProblemDocument,
             content_type = "application/problem+json"),
     )
 )]
@@ -103,7 +104,7 @@ pub(crate) async fn succeed(
     request_body = FailBody,
     responses(
         (status = 200, description = "It is on record", body = Reported),
-        (status = 409, description = "stale-epoch", body = ProblemDocument,
+        (status = 409, description = "stale-epoch, or held-by-a-node", body = ProblemDocument,
             content_type = "application/problem+json"),
     )
 )]
@@ -126,7 +127,7 @@ pub(crate) async fn fail(
     request_body = UnknownBody,
     responses(
         (status = 200, description = "It is on record", body = Reported),
-        (status = 409, description = "stale-epoch", body = ProblemDocument,
+        (status = 409, description = "stale-epoch, or held-by-a-node", body = ProblemDocument,
             content_type = "application/problem+json"),
     )
 )]
@@ -149,6 +150,7 @@ async fn report(
         surefoot::Reported::Applied { state } => (ReportOutcome::Applied, state),
         surefoot::Reported::Already { state } => (ReportOutcome::Already, state),
         surefoot::Reported::Stale => return Err(Problem::stale_epoch(job, epoch)),
+        surefoot::Reported::HeldByNode => return Err(Problem::held_by_a_node(job)),
         surefoot::Reported::NotFound => return Err(Problem::no_job(job)),
     };
     Ok(Json(StatusCode::OK, Reported::new(job, outcome, state)))

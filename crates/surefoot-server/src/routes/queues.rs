@@ -30,7 +30,7 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Json<QueueList>, Prob
     operation_id = "pause_queue",
     tag = "queues",
     params(("queue" = String, Path, description = "The queue's name; `/` as `%2F`")),
-    request_body(content = Option<ByBody>, description = "May be left out"),
+    request_body(content = ByBody, description = "May be left out"),
     responses((status = 204, description = "It is paused"))
 )]
 pub(crate) async fn pause(
@@ -51,7 +51,7 @@ pub(crate) async fn pause(
     operation_id = "resume_queue",
     tag = "queues",
     params(("queue" = String, Path, description = "The queue's name; `/` as `%2F`")),
-    request_body(content = Option<ByBody>, description = "May be left out"),
+    request_body(content = ByBody, description = "May be left out"),
     responses((status = 200, description = "It is not paused", body = Resumed))
 )]
 pub(crate) async fn resume(

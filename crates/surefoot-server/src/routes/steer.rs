@@ -10,7 +10,7 @@ use crate::auth::Caller;
 use crate::extract::{Body, JobPath, OptionalBody};
 use crate::problem::{Problem, ProblemDocument};
 use crate::state::App;
-use crate::wire::{ByBody, EditBody, Json, MustReason, ReplayBody, Steered};
+use crate::wire::{ByBody, EditBody, IgnoreBody, Json, MustReason, ReplayBody, Steered};
 
 /// Withdraws a job: at once when it waits; when it runs, its holder is asked to stop.
 #[utoipa::path(
@@ -19,7 +19,7 @@ use crate::wire::{ByBody, EditBody, Json, MustReason, ReplayBody, Steered};
     operation_id = "cancel_job",
     tag = "steering",
     params(("id" = String, Path, description = "The job's id")),
-    request_body(content = Option<ByBody>, description = "May be left out"),
+    request_body(content = ByBody, description = "May be left out"),
     responses(
         (status = 200, description = "It is cancelled", body = Steered),
         (status = 202, description = "It runs; its holder is told with the next heartbeat", body = Steered),
@@ -51,7 +51,7 @@ pub(crate) async fn cancel(
     operation_id = "replay_job",
     tag = "steering",
     params(("id" = String, Path, description = "The job's id")),
-    request_body(content = Option<ReplayBody>, description = "May be left out where no effect must be chosen"),
+    request_body(content = ReplayBody, description = "May be left out where no effect must be chosen"),
     responses(
         (status = 200, description = "It is pending", body = Steered),
         (status = 409, description = "wrong-state, or effect-choice-required", body = ProblemDocument,
@@ -79,7 +79,7 @@ pub(crate) async fn replay(
     operation_id = "ignore_job",
     tag = "steering",
     params(("id" = String, Path, description = "The job's id")),
-    request_body(content = ByBody, description = "A reason is needed"),
+    request_body(content = IgnoreBody, description = "A reason is needed"),
     responses(
         (status = 200, description = "It is ignored", body = Steered),
         (status = 409, description = "wrong-state", body = ProblemDocument,
@@ -90,9 +90,9 @@ pub(crate) async fn ignore(
     State(app): State<App>,
     caller: Caller,
     JobPath(id): JobPath,
-    Body(body): Body<ByBody>,
+    Body(body): Body<IgnoreBody>,
 ) -> Result<Json<Steered>, Problem> {
-    let by = body.into_by(&caller, MustReason::Yes)?;
+    let by = body.into_by(&caller)?;
     steered(id, app.client().ignore(id, &by).await?, StateName::Ignored)
 }
 

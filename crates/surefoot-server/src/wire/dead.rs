@@ -12,6 +12,8 @@ use super::word::ReasonWord;
 pub(crate) struct DeadGroups {
     /// At most 500 groups.
     groups: Vec<DeadGroupRecord>,
+    /// There may be further groups, none of them larger than these.
+    more: bool,
 }
 
 /// Dead letters that share a kind, a reason and an error fingerprint.
@@ -39,7 +41,7 @@ struct DeadGroupRecord {
     needs_effect_choice: bool,
 }
 
-pub(crate) fn dead_groups(groups: &[DeadGroup]) -> DeadGroups {
+pub(crate) fn dead_groups(groups: &[DeadGroup], more: bool) -> DeadGroups {
     let record = |group: &DeadGroup| DeadGroupRecord {
         kind: group.kind.to_string(),
         reason: ReasonWord(group.reason),
@@ -53,5 +55,6 @@ pub(crate) fn dead_groups(groups: &[DeadGroup]) -> DeadGroups {
     };
     DeadGroups {
         groups: groups.iter().map(record).collect(),
+        more,
     }
 }

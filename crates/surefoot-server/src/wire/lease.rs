@@ -34,7 +34,8 @@ const RETRY_AFTER_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
 #[serde(deny_unknown_fields)]
 #[schema(as = Claim)]
 pub(crate) struct ClaimBody {
-    /// Who claims: unique for each start of a worker. 1 to 128 letters, digits and `_ . : / -`.
+    /// Who claims: unique for each start of a worker. 1 to 128 letters, digits and `_ . : / -`,
+    /// but not `node:` at the start: only nodes of the engine are called so.
     #[schema(example = "grader-7f3a")]
     worker: String,
     /// The kinds it can run, 1 to 100.

@@ -26,5 +26,5 @@ pub(crate) use lease::{
 };
 pub(crate) use page::{JobPage, PageQuery};
 pub(crate) use queue::{QueueList, Resumed, queue_list};
-pub(crate) use steer::{EditBody, ReplayBody, Steered};
+pub(crate) use steer::{EditBody, IgnoreBody, ReplayBody, Steered};
 pub(crate) use time::civil;

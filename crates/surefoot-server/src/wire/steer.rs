@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use surefoot_core::id::JobId;
 use surefoot_core::job::StateName;
 use surefoot_core::payload::Payload;
-use surefoot_core::port::{Replay, ReplayEffect};
+use surefoot_core::port::{By, Replay, ReplayEffect};
 use utoipa::ToSchema;
 
 use super::by::{ByBody, MustReason};
@@ -55,6 +55,28 @@ impl ReplayBody {
     }
 }
 
+/// A person's decision to set a dead letter aside.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Ignore)]
+pub(crate) struct IgnoreBody {
+    /// Who does it.
+    actor: Option<String>,
+    /// Why: more than blanks.
+    #[schema(required, value_type = String, min_length = 1)]
+    reason: Option<Text>,
+}
+
+impl IgnoreBody {
+    pub(crate) fn into_by(self, caller: &Caller) -> Result<By, Problem> {
+        let by = ByBody {
+            actor: self.actor,
+            reason: self.reason,
+        };
+        by.into_by(caller, MustReason::Yes)
+    }
+}
+
 /// A new payload for a dead letter.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -65,7 +87,8 @@ pub(crate) struct EditBody {
     payload: Box<RawValue>,
     /// Who does it.
     actor: Option<String>,
-    /// Why.
+    /// Why: more than blanks.
+    #[schema(required, value_type = String, min_length = 1)]
     reason: Option<Text>,
 }
 

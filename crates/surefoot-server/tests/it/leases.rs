@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use surefoot::Policies;
+use surefoot_core::id::{Kind, Worker};
+use surefoot_core::port::{Claim, Queues, Store};
 use surefoot_testkit::{Fault, Verb};
 
-use crate::harness::Api;
+use crate::harness::{Api, NOW};
 
 #[tokio::test]
 async fn a_claim_gives_all_that_a_worker_needs() {
@@ -436,4 +439,44 @@ async fn a_report_whose_answer_was_lost_is_answered_already() {
     lost.problem("store-unavailable", 503);
     assert_eq!(lost.header("retry-after"), "1");
     assert_eq!(api.post(&path, &body).await.json()["outcome"], "already");
+}
+
+/// A node's handler may be in the middle of its call: a `fail` from outside would begin a second one.
+#[tokio::test]
+async fn what_a_node_runs_is_reported_by_nobody_else() {
+    let api = Api::new();
+    let id = api.enqueue(json!({"kind": "refund"})).await;
+    let claim = Claim {
+        worker: Worker::new("node:7f3a").unwrap(),
+        kinds: vec![Policies::new().terms(&Kind::new("refund").unwrap())],
+        queues: Queues::All,
+        queue_limits: std::collections::BTreeMap::new(),
+        max: 1,
+    };
+    let claimed = api.store.advance(&[], Some(&claim), NOW).await.unwrap();
+    assert_eq!(claimed.leased.len(), 1);
+    for (verb, body) in [
+        ("fail", json!({"epoch": 1, "class": "transient"})),
+        ("unknown", json!({"epoch": 1})),
+        ("succeed", json!({"epoch": 1})),
+        ("extend", json!({"epoch": 1})),
+    ] {
+        let answer = api.post(&format!("/v1/leases/{id}/{verb}"), &body).await;
+        answer.problem("held-by-a-node", 409);
+        assert_eq!(answer.json()["job"], id, "{verb}");
+    }
+    let job = api.job(&id).await;
+    assert_eq!(job["state"], "running");
+    assert_eq!(job["lease"]["lease_until"], "2026-11-30T10:30:40.000000Z");
+}
+
+#[tokio::test]
+async fn no_pull_worker_may_pass_for_a_node() {
+    let api = Api::new();
+    let id = api.enqueue(json!({"kind": "mail"})).await;
+    let claim = json!({"worker": "node:7f3a", "kinds": ["mail"]});
+    let answer = api.post("/v1/leases", &claim).await;
+    answer.problem("invalid-field", 422);
+    assert_eq!(answer.json()["field"], "worker");
+    assert_eq!(api.job(&id).await["state"], "pending");
 }

@@ -156,7 +156,10 @@ async fn a_query_that_is_not_valid_is_refused_by_name() {
 #[tokio::test]
 async fn dead_letters_are_grouped() {
     let api = Api::new();
-    assert_eq!(api.get("/v1/dead").await.json(), json!({"groups": []}));
+    assert_eq!(
+        api.get("/v1/dead").await.json(),
+        json!({"groups": [], "more": false})
+    );
     api.dead(json!({"kind": "refund"})).await;
     api.clock.advance(Duration::from_secs(60));
     let latest = api.dead(json!({"kind": "refund"})).await;
@@ -171,7 +174,7 @@ async fn dead_letters_are_grouped() {
         "oldest_at": "2026-11-30T10:30:00.000000Z",
         "latest_at": "2026-11-30T10:31:00.000000Z",
         "needs_effect_choice": false,
-    }]});
+    }], "more": false});
     assert_eq!(api.get("/v1/dead").await.json(), expected);
 }
 
@@ -222,4 +225,19 @@ async fn queues_are_shown_paused_and_resumed() {
     api.post("/v1/queues/a%20b/pause", &json!({}))
         .await
         .problem("not-found", 404);
+}
+
+/// The store answers the largest groups only: that there are others must not go unsaid.
+#[tokio::test]
+async fn a_list_of_groups_that_is_full_says_so() {
+    let api = Api::new();
+    for number in 0..500 {
+        if number % 100 == 99 {
+            assert_eq!(api.get("/v1/dead").await.json()["more"], false, "{number}");
+        }
+        api.dead(json!({"kind": format!("kind-{number}")})).await;
+    }
+    let full = api.get("/v1/dead").await.json();
+    assert_eq!(full["groups"].as_array().unwrap().len(), 500);
+    assert_eq!(full["more"], true);
 }

@@ -6,7 +6,10 @@ use axum::body::Body;
 use axum::http::Method;
 use serde_json::Value;
 
-use crate::harness::{Api, request};
+use crate::harness::{Api, request, with_json};
+
+/// The id of no job.
+const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 /// Every route, by hand: the promise to clients.
 const ROUTES: [(&str, &str); 21] = [
@@ -186,4 +189,56 @@ async fn the_wire_names_are_in_the_schemas() {
     }
     let states = &document["components"]["schemas"]["State"]["enum"];
     assert_eq!(states.as_array().unwrap().len(), 7, "{states}");
+}
+
+/// A parameter that a route does not know is a typing error, on every route.
+#[tokio::test]
+async fn every_route_refuses_a_parameter_that_is_not_in_the_document() {
+    let api = Api::new();
+    let document = document().await;
+    for (method, path, operation) in operations(&document) {
+        let schema =
+            &operation["responses"]["422"]["content"]["application/problem+json"]["schema"]["$ref"];
+        assert_eq!(schema, "#/components/schemas/Problem", "{method} {path}");
+        let method: Method = method.to_uppercase().parse().unwrap();
+        let path = path.replace("{slug}", "internal").replace(['{', '}'], "");
+        let asked = request(method, &format!("{path}?limti=1")).header("content-length", 0);
+        let answer = api.send(asked.body(Body::empty()).unwrap()).await;
+        let detail = answer.problem("invalid-query", 422);
+        assert!(detail.contains("limti"), "{path}: {detail}");
+    }
+}
+
+/// What the document calls required, nullable or optional in a body is what the routes refuse and take.
+#[tokio::test]
+async fn bodies_and_reasons_are_optional_where_the_document_says_so() {
+    let document = document().await;
+    let api = Api::new();
+    let may_be_left_out = ["cancel", "replay", "pause", "resume"];
+    for (method, path, operation) in operations(&document) {
+        let Some(body) = operation.get("requestBody") else {
+            continue;
+        };
+        let optional = may_be_left_out.iter().any(|verb| path.ends_with(verb));
+        assert_eq!(
+            body["required"].as_bool().unwrap_or(false),
+            !optional,
+            "{method} {path}"
+        );
+        let schema = &body["content"]["application/json"]["schema"];
+        assert!(schema["$ref"].is_string(), "{method} {path}: {schema}");
+        let method: Method = method.to_uppercase().parse().unwrap();
+        let path = path.replace("{id}", NOBODY).replace("{job}", NOBODY);
+        let path = path.replace("{queue}", "mail");
+        for body in ["null", "[]"] {
+            let answer = api.send(with_json(method.clone(), &path, body)).await;
+            answer.problem("invalid-field", 422);
+        }
+    }
+    for schema in ["Edit", "Ignore"] {
+        let schema = &document["components"]["schemas"][schema];
+        let required = schema["required"].as_array().unwrap();
+        assert!(required.contains(&"reason".into()), "{schema}");
+        assert_eq!(schema["properties"]["reason"]["type"], "string");
+    }
 }

@@ -13,7 +13,7 @@ use surefoot_testkit::{Fault, Verb};
 use crate::harness::{Answer, Api, request, with_json};
 
 /// Every type of problem: the promise to clients.
-const TYPES: [(&str, u16); 21] = [
+const TYPES: [(&str, u16); 22] = [
     ("invalid-json", 400),
     ("unauthorized", 401),
     ("host-not-allowed", 403),
@@ -24,6 +24,7 @@ const TYPES: [(&str, u16); 21] = [
     ("request-timeout", 408),
     ("key-conflict", 409),
     ("stale-epoch", 409),
+    ("held-by-a-node", 409),
     ("wrong-state", 409),
     ("effect-choice-required", 409),
     ("body-too-large", 413),
@@ -105,11 +106,21 @@ async fn a_body_that_is_not_json_says_where() {
         .body(Body::from(&b"{\"kind\":\"a\",\"payload\":\"\xff\"}"[..]))
         .unwrap();
     api.send(broken).await.problem("invalid-json", 400);
-    for body in ["[]", "null", "7", "\"kind\""] {
-        api.post_text("/v1/jobs", body)
-            .await
-            .problem("invalid-field", 422);
+    for (body, what) in [
+        ("[]", "an array"),
+        (" [\"mail\", null, 7]", "an array"),
+        ("null", "null"),
+        ("7", "a number"),
+        ("true", "a truth value"),
+        ("\"kind\"", "a string"),
+    ] {
+        let answer = api.post_text("/v1/jobs", body).await;
+        let detail = format!("the body is {what}, give an object");
+        assert_eq!(answer.problem("invalid-field", 422), detail, "{body}");
     }
+    api.post_text("/v1/jobs", "[1")
+        .await
+        .problem("invalid-json", 400);
 }
 
 #[tokio::test]
@@ -324,8 +335,8 @@ async fn every_type_that_a_caller_can_provoke_is_provoked() {
         .collect();
     assert_eq!(
         left,
-        ["store-refused"],
-        "this needs a fault of the database"
+        ["held-by-a-node", "store-refused"],
+        "the one needs a node, the other a fault of the database"
     );
 }
 

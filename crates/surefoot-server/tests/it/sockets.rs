@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::get;
 use serde_json::json;
-use surefoot_server::{HEAD_BYTES_MAX, serve};
+use surefoot_server::{HEAD_BYTES_MAX, REQUESTS_MAX, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -196,4 +196,37 @@ async fn a_server_that_stops_takes_no_more_connections() {
     let at = served.at;
     served.stop().await;
     assert!(TcpStream::connect(at).await.is_err());
+}
+
+/// Bodies that are announced and never sent hold up nobody else, however many there are.
+#[tokio::test]
+async fn half_sent_bodies_do_not_keep_other_requests_waiting() {
+    let served = served(Api::new().router).await;
+    let half = format!(
+        "POST /v1/jobs HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{",
+        served.at
+    );
+    let mut held = Vec::new();
+    for _ in 0..REQUESTS_MAX + 8 {
+        held.push(served.send(&half).await);
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let body = r#"{"kind":"mail"}"#;
+    let handed_in = format!(
+        "POST /v1/jobs HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        served.at,
+        body.len()
+    );
+    let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", served.at);
+    for (request, status) in [
+        (ask("/v1/jobs"), "HTTP/1.1 200"),
+        (ask("/metrics"), "HTTP/1.1 200"),
+        (handed_in, "HTTP/1.1 202"),
+    ] {
+        let answered = async { read_until(&mut served.send(&request).await, status).await };
+        let answered = tokio::time::timeout(Duration::from_secs(8), answered).await;
+        assert!(answered.is_ok(), "no answer to {request}");
+    }
+    drop(held);
+    served.stop().await;
 }

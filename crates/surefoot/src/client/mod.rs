@@ -24,7 +24,7 @@ use crate::local::Local;
 use crate::observe::{Guarded, Observer};
 use crate::policies::Policies;
 
-pub use pull::Reported;
+pub use pull::{LeaseExtended, Reported};
 pub use watch::{Changed, Seen};
 
 /// The door to the jobs of one store; cheap to clone.

@@ -7,9 +7,11 @@ use surefoot_core::id::{Epoch, JobId, Kind, Worker};
 use surefoot_core::job::{Attempt, AttemptOutcome, LeasedJob, StateName};
 use surefoot_core::port::{BATCH_MAX, Claim, Extended, Extension, JobRecord, Queues, Settled};
 use surefoot_core::settle::{Report, settle};
+use surefoot_core::time::Timestamp;
 
 use super::Client;
 use crate::error::Error;
+use crate::holder;
 use crate::observe::Event;
 use crate::settled::{state_of, tell_settled};
 
@@ -28,15 +30,48 @@ pub enum Reported {
     },
     /// The job does not run under this epoch any more. Nothing was written.
     Stale,
+    /// A node of the engine runs it and reports by itself. Nothing was written.
+    HeldByNode,
     /// There is no such job.
     NotFound,
+}
+
+/// What became of a pull worker's lease that was to be extended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaseExtended {
+    /// It holds.
+    Held {
+        /// Until when.
+        until: Timestamp,
+        /// Somebody asked to cancel the job.
+        cancel_requested: bool,
+    },
+    /// It does not hold any more. Nothing was written.
+    Lost,
+    /// A node of the engine holds it. Nothing was written.
+    HeldByNode,
+}
+
+impl From<Extended> for LeaseExtended {
+    fn from(extended: Extended) -> Self {
+        match extended {
+            Extended::Held {
+                until,
+                cancel_requested,
+            } => Self::Held {
+                until,
+                cancel_requested,
+            },
+            Extended::Lost => Self::Lost,
+        }
+    }
 }
 
 impl Client {
     /// Claims up to `max` jobs of these kinds for a pull worker. Each holds for its kind's lease.
     ///
     /// # Errors
-    /// What the store answered. When it was unavailable, jobs may have been claimed; they come back when their lease
+    /// [`Error::ReservedWorker`] for a name that only nodes have, [`Error::TooMany`], and what the store answered. When it was unavailable, jobs may have been claimed; they come back when their lease
     /// ends.
     pub async fn lease(
         &self,
@@ -45,6 +80,9 @@ impl Client {
         queues: Queues,
         max: u32,
     ) -> Result<Vec<LeasedJob>, Error> {
+        if holder::is_node(worker) {
+            return Err(Error::ReservedWorker(worker.clone()));
+        }
         if kinds.len() > BATCH_MAX {
             return Err(Error::TooMany {
                 items: kinds.len(),
@@ -68,14 +106,17 @@ impl Client {
 
     /// Extends a lease by its kind's lease from now, but never beyond `started_at + timeout + lease`: a pull worker
     /// gets the time that its kind's policy grants an attempt, and one lease to report it. From then on the answer is
-    /// [`Extended::Lost`].
+    /// [`LeaseExtended::Lost`]. A node extends its own leases, and nobody else does.
     ///
     /// # Errors
     /// What the store answered.
-    pub async fn extend(&self, job: JobId, epoch: Epoch) -> Result<Extended, StoreError> {
+    pub async fn extend(&self, job: JobId, epoch: Epoch) -> Result<LeaseExtended, StoreError> {
         let Some(leased) = self.leased(job, epoch).await?.and_then(Result::ok) else {
-            return Ok(Extended::Lost);
+            return Ok(LeaseExtended::Lost);
         };
+        if holder::is_node(&leased.state.worker) {
+            return Ok(LeaseExtended::HeldByNode);
+        }
         let policy = self.policies.policy(&leased.kind);
         let now = self.now();
         let last = leased
@@ -84,7 +125,7 @@ impl Client {
             .after(policy.timeout)
             .after(policy.lease);
         if last <= now {
-            return Ok(Extended::Lost);
+            return Ok(LeaseExtended::Lost);
         }
         let until = now.after(policy.lease).min(last);
         let answers = self
@@ -93,11 +134,12 @@ impl Client {
             .await?;
         answers
             .first()
-            .copied()
+            .map(|extended| LeaseExtended::from(*extended))
             .ok_or_else(|| StoreError::Broken("an extension had no answer".to_owned()))
     }
 
-    /// Reports how an attempt went; what follows is decided by the kind's policy. It may be repeated.
+    /// Reports how an attempt went; what follows is decided by the kind's policy. It may be repeated. An attempt that a
+    /// node runs is reported by that node alone: its call may be under way.
     ///
     /// # Errors
     /// What the store answered.
@@ -110,6 +152,9 @@ impl Client {
         let leased = match self.leased(job, epoch).await? {
             None => return Ok(Reported::NotFound),
             Some(Err(record)) => return Ok(earlier(&record, epoch, &report)),
+            Some(Ok(leased)) if holder::is_node(&leased.state.worker) => {
+                return Ok(Reported::HeldByNode);
+            }
             Some(Ok(leased)) => leased,
         };
         let policy = self.policies.policy(&leased.kind);

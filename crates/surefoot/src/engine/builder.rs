@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{Kind, NameError, Worker};
+use surefoot_core::id::{Kind, NameError};
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::Store;
 
@@ -18,6 +18,7 @@ use crate::clock::NodeClock;
 use crate::cx::Cx;
 use crate::dice::Dice;
 use crate::handler::{Handler, Typed};
+use crate::holder;
 use crate::job::{Job, Outcome};
 use crate::observe::{NoObserver, Observer};
 use crate::policies::Policies;
@@ -121,12 +122,14 @@ impl EngineBuilder {
         let options = self.options;
         let limit = options.store_timeout;
         let clock = Arc::new(within(limit, NodeClock::measured(&*self.store)).await?);
-        let worker = match options.worker.clone() {
-            Some(worker) => worker,
-            None => worker_name().map_err(|error| StartError::Unsound(vec![error.to_string()]))?,
-        };
+        let name = options
+            .worker
+            .as_ref()
+            .map_or_else(random_name, ToString::to_string);
+        let worker =
+            holder::node(&name).map_err(|error| StartError::Unsound(vec![error.to_string()]))?;
         let dice = match options.seed {
-            Some(seed) => Dice::seeded(seed, worker.as_str()),
+            Some(seed) => Dice::seeded(seed, &name),
             None => Dice::new(),
         };
         let policies = Arc::new(self.policies);
@@ -170,11 +173,7 @@ impl EngineBuilder {
     }
 }
 
-fn worker_name() -> Result<Worker, NameError> {
-    let digits: String = Dice::new()
-        .bytes()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Worker::new(format!("node-{digits}"))
+fn random_name() -> String {
+    let bytes = Dice::new().bytes();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

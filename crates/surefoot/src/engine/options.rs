@@ -7,6 +7,7 @@ use surefoot_core::id::{Queue, Worker};
 use surefoot_core::port::{BATCH_MAX, Queues};
 
 use crate::bounded::STORE_TIMEOUT;
+use crate::holder;
 
 /// How many of [`EngineOptions::times`] are intervals of a loop or of a call.
 const INTERVALS: usize = 3;
@@ -14,7 +15,8 @@ const INTERVALS: usize = 3;
 /// How a node works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
-    /// The name of this start of the node, never used twice. Default: `node-` and 20 random hexadecimal digits.
+    /// The name of this start of the node, never used twice, at most 123 bytes. Default: 20 random hexadecimal digits.
+    /// On record [`NODE_PREFIX`](crate::NODE_PREFIX) stands before it, so that no pull worker can pass for a node.
     pub worker: Option<Worker>,
     /// How many attempts run at once on this node, 1 to [`BATCH_MAX`]. Default 64.
     pub concurrency: u32,
@@ -111,6 +113,14 @@ impl EngineOptions {
                 "queues names no queue, so nothing would run; name one or serve all".to_owned(),
             );
         }
+        if let Some(name) = &self.worker
+            && let Err(error) = holder::node(name.as_str())
+        {
+            let prefix = holder::NODE_PREFIX;
+            faults.push(format!(
+                "worker {name} does not fit behind {prefix}: {error}; give a shorter name"
+            ));
+        }
         if self.seed.is_some() && self.worker.is_none() {
             faults.push(
                 "a seed needs the name of the worker, or nodes would make the same job ids"
@@ -144,6 +154,17 @@ mod tests {
     #[test]
     fn the_default_options_are_sound() {
         assert_eq!(EngineOptions::default().validate(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_worker_must_fit_behind_the_prefix_of_nodes() {
+        for (bytes, faults) in [(123, 0), (124, 1)] {
+            let options = EngineOptions {
+                worker: Some(Worker::new("w".repeat(bytes)).unwrap()),
+                ..EngineOptions::default()
+            };
+            assert_eq!(options.validate().len(), faults, "{bytes}");
+        }
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Pull workers: claim, extend, report.
 
 use surefoot::core::id::{Epoch, JobId, Worker};
-use surefoot::core::job::{DeadReason, StateName};
+use surefoot::core::job::{AttemptOutcome, DeadReason, StateName};
 use surefoot::core::payload::Payload;
-use surefoot::core::port::{Extended, Queues};
+use surefoot::core::port::Queues;
 use surefoot::core::settle::Report;
 use surefoot::core::time::Timestamp;
-use surefoot::{Client, Failure, JobPolicy, Policies, Recovery, Reported};
+use surefoot::{
+    Client, Cx, Error, Failure, JobPolicy, LeaseExtended, Policies, Recovery, Reported,
+};
 
 use crate::world::{Task, World, by, s};
 
@@ -98,7 +100,7 @@ async fn a_pull_worker_cannot_hold_a_job_for_ever() {
     let held = client.extend(job, epoch).await.unwrap();
     assert_eq!(
         held,
-        Extended::Held {
+        LeaseExtended::Held {
             until: started.after(s(65)),
             cancel_requested: false
         }
@@ -108,19 +110,19 @@ async fn a_pull_worker_cannot_hold_a_job_for_ever() {
     let held = client.extend(job, epoch).await.unwrap();
     assert_eq!(
         held,
-        Extended::Held {
+        LeaseExtended::Held {
             until: started.after(s(70)),
             cancel_requested: true
         }
     );
     assert_eq!(
         client.extend(job, epoch.next()).await.unwrap(),
-        Extended::Lost
+        LeaseExtended::Lost
     );
     tokio::time::sleep(s(25)).await;
     assert_eq!(
         client.extend(job, epoch).await.unwrap(),
-        Extended::Lost,
+        LeaseExtended::Lost,
         "30 s to run and 40 s to report"
     );
 }
@@ -138,4 +140,62 @@ async fn a_pull_workers_lost_job_is_found_by_any_node() {
         client.report(job, epoch, late).await.unwrap(),
         Reported::Stale
     );
+}
+
+/// A `fail transient` from outside would begin a second call while the first is under way.
+#[tokio::test(start_paused = true)]
+async fn nobody_reports_or_extends_what_a_node_runs() {
+    let world = World::new();
+    let run = |task: Task, _: Cx| async move {
+        tokio::time::sleep(s(5)).await;
+        Ok(task.n)
+    };
+    let once = JobPolicy {
+        recovery: Some(Recovery::AtMostOnce),
+        ..JobPolicy::default()
+    };
+    let engine = world.node().handle(run, once).start().await.unwrap();
+    let job = engine.enqueue(Task::n(7)).await.unwrap();
+    tokio::time::sleep(s(2)).await;
+    let record = world.job(job.id).await;
+    let (epoch, holder) = (
+        record.attempts[0].epoch,
+        record.attempts[0].worker.to_string(),
+    );
+    assert!(holder.starts_with("node:"), "{holder}");
+    assert_eq!(holder, engine.worker().to_string());
+
+    let client = world.client(Policies::new()).await;
+    for report in [
+        Report::Failed(Failure::transient("try again")),
+        Report::Failed(Failure::unknown("who knows")),
+        Report::Succeeded(Payload::null()),
+    ] {
+        assert_eq!(
+            client.report(job.id, epoch, report).await.unwrap(),
+            Reported::HeldByNode
+        );
+    }
+    assert_eq!(
+        client.extend(job.id, epoch).await.unwrap(),
+        LeaseExtended::HeldByNode
+    );
+    assert_eq!(engine.result(job).await.unwrap(), 7);
+    assert_eq!(
+        world.outcomes(job.id).await,
+        [Some(AttemptOutcome::Succeeded)]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_pull_worker_is_called_what_a_node_is_called() {
+    let world = World::new();
+    let client = client(&world, JobPolicy::default()).await;
+    client.enqueue_job(&Task::n(1)).await.unwrap();
+    let worker = Worker::new("node:1").unwrap();
+    let refused = client
+        .lease(&worker, &[Task::kind()], Queues::All, 1)
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, Error::ReservedWorker(_)), "{refused}");
 }

@@ -29,7 +29,7 @@ fn fresh(id: &str) -> Value {
         "concurrency_key": "shop 3",
         "provider_key": id,
         "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-        "counts": {"starts": 0, "failed": 0, "crashed": 0, "deferred": 0, "unknown": 0 },
+        "counts": {"starts": 0, "failed": 0, "crashed": 0, "deferred": 0, "unknown": 0},
         "error": null,
         "reason": null,
         "cancel_requested": false,

@@ -54,6 +54,12 @@ async fn main() -> Outcome<()> {
             floor,
             ours,
         );
+        let ours = own_enqueues(&store, &url, callers, jobs).await?;
+        line(
+            &format!("enqueue_in, one by one, {callers} connections"),
+            floor,
+            ours,
+        );
     }
     clear(&url).await?;
     for batch in [100, 1000] {
@@ -69,6 +75,23 @@ async fn main() -> Outcome<()> {
             ours,
         );
     }
+    // An old snapshot keeps the server from cleaning up behind the claims, for as long as it is open.
+    let mut old = PgConnection::connect(&url).await?;
+    let open = "begin isolation level repeatable read; select count(*) from pg_class";
+    sqlx::raw_sql(open).execute(&mut old).await?;
+    for round in 1..=3 {
+        let jobs = 60_000;
+        batched_inserts(&url, 1000, jobs).await?;
+        let floor = claims_and_deletes(&url, 100, jobs).await?;
+        batched_enqueues(&store, 1000, jobs).await?;
+        let ours = advances(&store, 100, jobs).await?;
+        line(
+            &format!("batches of 100 beside an old snapshot, round {round}"),
+            floor,
+            ours,
+        );
+    }
+    drop(old);
     drop_schema(&url).await
 }
 
@@ -201,6 +224,28 @@ impl AsyncRound for SingleEnqueue {
 
 async fn single_enqueues(store: &Arc<PostgresStore>, callers: usize, jobs: usize) -> Outcome<f64> {
     shared(callers, jobs, || async { Ok(SingleEnqueue(store.clone())) }).await
+}
+
+struct OwnEnqueue(Arc<PostgresStore>, PgConnection);
+
+impl AsyncRound for OwnEnqueue {
+    async fn round(&mut self) -> Outcome<()> {
+        self.0.enqueue_in(&mut self.1, &new_job()?, now()).await?;
+        Ok(())
+    }
+}
+
+/// A statement for each job, on a connection for each caller, as in the caller's own transaction.
+async fn own_enqueues(
+    store: &Arc<PostgresStore>,
+    url: &str,
+    callers: usize,
+    jobs: usize,
+) -> Outcome<f64> {
+    shared(callers, jobs, || async {
+        Ok(OwnEnqueue(store.clone(), PgConnection::connect(url).await?))
+    })
+    .await
 }
 
 fn new_job() -> Outcome<NewJob> {

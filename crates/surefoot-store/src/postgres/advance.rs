@@ -1,6 +1,8 @@
 //! Settle and claim in one round trip.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use sqlx::postgres::PgRow;
 use surefoot_core::error::StoreError;
@@ -12,21 +14,22 @@ use surefoot_core::time::Timestamp;
 
 use super::call::{Caller, Statement};
 use super::fault::broken;
+use super::front::{Place, Places};
 use super::row::{JobRow, column};
-use super::settle::{Round, rounds};
+use super::settle::rounds;
 
 statements! {
     ADVANCE = "-- advance
-        select answers, next_due, id, seq, tenant, kind, key, queue, priority, order_key, concurrency_key, payload,
-            revision, generation, trace, enqueued_at, deadline_at, starts, failed, crashed, deferred, unknown, due_at, epoch,
-            worker, started_at, lease_until, recovery, cancel_requested
+        select answers, next_due, entries_read, id, seq, tenant, kind, key, queue, priority, order_key,
+            concurrency_key, payload, revision, generation, trace, enqueued_at, deadline_at, starts, failed, crashed,
+            deferred, unknown, due_at, epoch, worker, started_at, lease_until, recovery, cancel_requested
         from surefoot.advance(
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-            $24, $25, $26, $27)";
+            $24, $25, $26, $27, $28, $29, $30, $31, $32)";
 }
 
 /// Where the columns of a job begin.
-const JOB_COLUMNS: usize = 2;
+const JOB_COLUMNS: usize = 3;
 
 /// Settles a batch, then claims. What does not fit into one statement is settled in several, the claim goes with the
 /// last; a repetition after a fault in between answers `Already` for what was settled.
@@ -43,10 +46,23 @@ pub(super) async fn advance(
     let rounds = rounds(settlements);
     for (number, round) in rounds.iter().enumerate() {
         let claim = claim.filter(|_| number + 1 == rounds.len());
-        let statement =
-            bind_claim(round.bind(caller.statement(ADVANCE)), claim).bind(now.as_micros());
+        let places = claim.and_then(|_| caller.front.places(Instant::now()));
+        let from_front = places.is_some();
+        let statement = bind_claim(round.bind(caller.statement(ADVANCE)), claim);
+        let statement = bind_places(statement, places).bind(now.as_micros());
         let rows = caller.rows(statement).await?;
-        read(&rows, round, &mut advanced)?;
+        let answer = Answer::read(&rows)?;
+        round.told(answer.settled, &mut advanced.settled)?;
+        if claim.is_some() {
+            caller.front.learn(
+                from_front,
+                answer.entries_read,
+                &answer.jobs,
+                Instant::now(),
+            );
+            advanced.next_due = answer.next_due;
+            advanced.leased = in_order(answer.jobs);
+        }
     }
     Ok(advanced)
 }
@@ -113,36 +129,60 @@ fn micros(terms: &KindTerms) -> i64 {
         .min(Timestamp::MAX.as_micros())
 }
 
-fn read(rows: &[PgRow], round: &Round<'_>, advanced: &mut Advanced) -> Result<(), StoreError> {
-    let (first, claimed) = rows
-        .split_first()
-        .ok_or_else(|| broken("advance answered no row"))?;
-    round.told(column(first, "answers")?, &mut advanced.settled)?;
-    advanced.next_due = column::<Option<i64>>(first, "next_due")?.map(Timestamp::from_micros);
-    advanced.leased = in_order(claimed)?;
-    Ok(())
+fn bind_places<'q>(statement: Statement<'q>, places: Option<Places>) -> Statement<'q> {
+    let (begins, places) = (places.is_some(), places.unwrap_or_default());
+    fn given<T>(begins: bool, values: Vec<T>) -> Option<Vec<T>> {
+        begins.then_some(values)
+    }
+    statement
+        .bind(given(begins, places.queues))
+        .bind(given(begins, places.kinds))
+        .bind(given(begins, places.priorities))
+        .bind(given(begins, places.due))
+        .bind(given(begins, places.seq))
 }
 
-/// Where a job stands within its queue: the lowest first.
-type Place = (i32, i64, i64);
+/// What one statement answered.
+struct Answer {
+    settled: Option<Vec<i16>>,
+    next_due: Option<Timestamp>,
+    entries_read: i64,
+    jobs: Vec<(Place, LeasedJob)>,
+}
+
+impl Answer {
+    fn read(rows: &[PgRow]) -> Result<Self, StoreError> {
+        let (last, claimed) = rows
+            .split_last()
+            .ok_or_else(|| broken("advance answered no row"))?;
+        let next_due: Option<i64> = column(last, "next_due")?;
+        let mut jobs = Vec::with_capacity(claimed.len());
+        for row in claimed {
+            let row = JobRow::at(row, JOB_COLUMNS);
+            jobs.push((row.place()?, row.leased()?));
+        }
+        Ok(Self {
+            settled: column(last, "answers")?,
+            next_due: next_due.map(Timestamp::from_micros),
+            entries_read: column(last, "entries_read")?,
+            jobs,
+        })
+    }
+}
 
 /// The claimed jobs in the order in which they were taken: rank by rank over the queues by name; within a queue by
 /// priority, due time and age.
-fn in_order(rows: &[PgRow]) -> Result<Vec<LeasedJob>, StoreError> {
+fn in_order(jobs: Vec<(Place, LeasedJob)>) -> Vec<LeasedJob> {
     let mut queues: BTreeMap<Queue, Vec<(Place, LeasedJob)>> = BTreeMap::new();
-    for row in rows {
-        let row = JobRow::at(row, JOB_COLUMNS);
-        let job = row.leased()?;
-        let (due_at, seq) = row.place()?;
-        let place = (-i32::from(job.priority), due_at, seq);
+    for (place, job) in jobs {
         queues
             .entry(job.queue.clone())
             .or_default()
             .push((place, job));
     }
-    let mut ranked = Vec::with_capacity(rows.len());
+    let mut ranked = Vec::new();
     for (number, mut jobs) in queues.into_values().enumerate() {
-        jobs.sort_by_key(|(place, _)| *place);
+        jobs.sort_by_key(|(place, job)| (Reverse(job.priority), *place));
         ranked.extend(
             jobs.into_iter()
                 .enumerate()
@@ -150,5 +190,5 @@ fn in_order(rows: &[PgRow]) -> Result<Vec<LeasedJob>, StoreError> {
         );
     }
     ranked.sort_by_key(|(rank, _)| *rank);
-    Ok(ranked.into_iter().map(|(_, job)| job).collect())
+    ranked.into_iter().map(|(_, job)| job).collect()
 }

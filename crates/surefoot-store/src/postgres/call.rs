@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::connections::{Connections, Held};
 use super::fault::{Fault, TimedOut};
+use super::front::Front;
 use super::schema::Schema;
 
 statements! {
@@ -31,6 +32,7 @@ pub(super) type Statement<'q> = Query<'q, Postgres, PgArguments>;
 pub(super) struct Caller {
     pub(super) connections: Connections,
     pub(super) schema: Arc<Schema>,
+    pub(super) front: Front,
     pub(super) timeout: Duration,
     pub(super) through_pooler: bool,
 }

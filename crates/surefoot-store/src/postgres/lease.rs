@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::call::{Caller, Statement};
 use super::connections::Connections;
 use super::fault::broken;
+use super::front::Front;
 use super::row::{JobRow, column, parsed};
 
 statements! {
@@ -244,6 +245,7 @@ impl PostgresHeart {
         let caller = Caller {
             connections: Connections::new(connect.clone(), 1),
             schema: like.schema.clone(),
+            front: Front::default(),
             timeout: like.timeout,
             through_pooler: like.through_pooler,
         };

@@ -2,7 +2,7 @@
 //!
 //! - [`PostgresStore`] is the store; [`PostgresOptions`] says where and how.
 //! - `connections` hands out connections and `call` bounds every statement by time: a connection that did not answer in
-//!   time is closed, never used again. `fault` says what an error means.
+//!   time is closed, never used again. `fault` says what an error means, `front` where claims begin.
 //! - What must be atomic or must look twice (settle and claim, keys, limits, order) is a function in the database, laid
 //!   down by `migrations`; the verbs here bind arguments and read rows. `enqueue`, `group`, `advance`, `settle`, `lease`,
 //!   `steer`, `pause`, `record`, `list`, `depth`, `history`, `announce` hold them, each beside its SQL.
@@ -27,6 +27,7 @@ mod connections;
 mod depth;
 mod enqueue;
 mod fault;
+mod front;
 mod group;
 mod history;
 mod lease;

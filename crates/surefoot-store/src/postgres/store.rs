@@ -10,6 +10,7 @@ use surefoot_core::time::Timestamp;
 
 use super::call::Caller;
 use super::connections::Connections;
+use super::front::Front;
 use super::group::Group;
 use super::options::PostgresOptions;
 use super::schema::Schema;
@@ -70,6 +71,7 @@ impl PostgresStore {
         let caller = Arc::new(Caller {
             connections: Connections::new(connect.clone(), options.connections_max),
             schema,
+            front: Front::default(),
             timeout: options.call_timeout,
             through_pooler: options.transaction_pooler,
         });

@@ -1,9 +1,12 @@
 //! PostgreSQL: the store contract, and what only this store promises.
 
+mod crowd;
 mod faults;
 mod fixture;
+mod history;
 mod migrate;
 mod own_transaction;
+mod pooler;
 mod programs;
 mod server;
 

@@ -175,6 +175,8 @@ impl Wire {
                     let Ok(far) = TcpStream::connect(target).await else {
                         continue;
                     };
+                    near.set_nodelay(true).unwrap();
+                    far.set_nodelay(true).unwrap();
                     let (near_read, near_write) = near.into_split();
                     let (far_read, far_write) = far.into_split();
                     tokio::spawn(carry(near_read, far_write, silent.clone(), dead.clone()));

@@ -12,39 +12,40 @@ begin
     perform pg_advisory_xact_lock(1398096454, hashtext('surefoot'));
 end $$;
 
--- The lanes that hold jobs of a readiness, in the order of the index: one probe for each.
+-- The lanes that hold jobs of a readiness, in the order of the index, each with its first job: one probe for each.
 create function surefoot.lanes(p_readiness text, p_queues text[])
-returns table (queue text, kind text, priority smallint) language plpgsql stable as $$
+returns table (queue text, kind text, priority smallint, due_at bigint, seq bigint) language plpgsql stable as $$
 #variable_conflict use_column
 begin
     if p_queues is null then
         return query
-        with recursive lane (queue, kind, urgency) as (
-            (select j.queue, j.kind, - j.priority from surefoot.job j where j.readiness = p_readiness
-                order by j.queue, j.kind, - j.priority limit 1)
+        with recursive lane (queue, kind, urgency, due_at, seq) as (
+            (select j.queue, j.kind, - j.priority, j.due_at, j.seq from surefoot.job j
+            where j.readiness = p_readiness
+            order by j.queue, j.kind, - j.priority, j.due_at, j.seq limit 1)
             union all
-            select n.queue, n.kind, n.urgency from lane l cross join lateral (
-                select j.queue, j.kind, - j.priority as urgency from surefoot.job j
+            select n.* from lane l cross join lateral (
+                select j.queue, j.kind, - j.priority, j.due_at, j.seq from surefoot.job j
                 where j.readiness = p_readiness
                     and (j.queue, j.kind, - j.priority) > (l.queue, l.kind, l.urgency)
-                order by j.queue, j.kind, - j.priority limit 1) n
+                order by j.queue, j.kind, - j.priority, j.due_at, j.seq limit 1) n
         )
-        select l.queue, l.kind, - l.urgency from lane l;
+        select l.queue, l.kind, - l.urgency, l.due_at, l.seq from lane l;
     else
         return query
-        with recursive lane (queue, kind, urgency) as (
-            select f.queue, f.kind, f.urgency from (select distinct unnest(p_queues) as queue) q cross join lateral (
-                select j.queue, j.kind, - j.priority as urgency from surefoot.job j
+        with recursive lane (queue, kind, urgency, due_at, seq) as (
+            select f.* from (select distinct unnest(p_queues) as queue) q cross join lateral (
+                select j.queue, j.kind, - j.priority, j.due_at, j.seq from surefoot.job j
                 where j.readiness = p_readiness and j.queue = q.queue
-                order by j.kind, - j.priority limit 1) f
+                order by j.kind, - j.priority, j.due_at, j.seq limit 1) f
             union all
-            select n.queue, n.kind, n.urgency from lane l cross join lateral (
-                select j.queue, j.kind, - j.priority as urgency from surefoot.job j
+            select n.* from lane l cross join lateral (
+                select j.queue, j.kind, - j.priority, j.due_at, j.seq from surefoot.job j
                 where j.readiness = p_readiness and j.queue = l.queue
                     and (j.kind, - j.priority) > (l.kind, l.urgency)
-                order by j.kind, - j.priority limit 1) n
+                order by j.kind, - j.priority, j.due_at, j.seq limit 1) n
         )
-        select l.queue, l.kind, - l.urgency from lane l;
+        select l.queue, l.kind, - l.urgency, l.due_at, l.seq from lane l;
     end if;
 end $$;
 
@@ -60,9 +61,9 @@ $$;
 
 -- The served lanes of a readiness: of the claim's kinds and queues, and not paused.
 create function surefoot.served(p_readiness text, p_kinds text[], p_queues text[])
-returns table (queue text, kind text, priority smallint) language sql stable as $$
-    select l.queue, l.kind, l.priority from surefoot.lanes(p_readiness, p_queues) l
-    where l.kind = any(p_kinds)
+returns table (queue text, kind text, priority smallint, due_at bigint, seq bigint) language sql stable as $$
+    select l.queue, l.kind, l.priority, l.due_at, l.seq from surefoot.lanes(p_readiness, p_queues) l
+    where l.kind = any (p_kinds)
         and not exists (select from surefoot.queue_pause p where p.queue = l.queue collate "C")
 $$;
 
@@ -78,13 +79,9 @@ begin
         return null;
     end if;
     for v_pass in 1..10 loop
-        select min(f.due_at) filter (where f.due_at > p_now), coalesce(bool_or(f.due_at <= p_now), false)
+        select min(l.due_at) filter (where l.due_at > p_now), coalesce(bool_or(l.due_at <= p_now), false)
         into v_next, v_due
-        from surefoot.served('scheduled', p_kinds, p_queues) l
-        cross join lateral (
-            select j.due_at from surefoot.job j
-            where j.readiness = 'scheduled' and j.queue = l.queue and j.kind = l.kind and - j.priority = - l.priority
-            order by j.due_at limit 1) f;
+        from surefoot.served('scheduled', p_kinds, p_queues) l;
         exit when not v_due;
         update surefoot.job j
         set readiness = surefoot.standing(j.order_key, j.concurrency_key, j.due_at, p_now)
@@ -146,16 +143,26 @@ begin
     returning j.*;
 end $$;
 
--- Claims from `ready`, where nothing has to be counted and nobody waited for. Looks at each lane without locks first
--- when there are several, so that it locks of each lane what it takes of it and leaves the rest to other claimers.
+-- How many entries of the index of lanes this transaction has read, dead ones included.
+create function surefoot.entries_read() returns bigint language sql volatile as $$
+    select coalesce(pg_stat_get_xact_tuples_returned('surefoot.job_lane'::regclass), 0)
+$$;
+
+-- Claims from `ready`, where nothing has to be counted and nobody waited for: from all lanes, or from the places in some
+-- of them that p_front names. When there are several lanes, it looks at them without locks first, so that it locks of
+-- each what it takes of it and leaves the rest to other claimers.
 create function surefoot.claim_free(
-    p_worker text, p_kinds text[], p_leases bigint[], p_recoveries text[], p_queues text[], p_max integer, p_now bigint)
+    p_worker text, p_kinds text[], p_leases bigint[], p_recoveries text[], p_queues text[], p_max integer,
+    p_front_queues text[], p_front_kinds text[], p_front_priorities smallint[], p_front_due bigint[],
+    p_front_seq bigint[], p_now bigint)
 returns setof surefoot.job language plpgsql as $$
 declare
     v_left integer := p_max;
     v_queues text[];
     v_kinds text[];
     v_priorities smallint[];
+    v_due bigint[];
+    v_seq bigint[];
     v_takes integer[];
     v_jobs uuid[];
     v_bytes bigint;
@@ -164,35 +171,48 @@ declare
 begin
     for v_pass in 1..4 loop
         exit when v_left <= 0;
-        select array_agg(l.queue), array_agg(l.kind), array_agg(l.priority), array_agg(v_left)
-        into v_queues, v_kinds, v_priorities, v_takes
-        from surefoot.served('ready', p_kinds, p_queues) l;
+        if p_front_queues is not null then
+            select array_agg(l.queue), array_agg(l.kind), array_agg(l.priority), array_agg(l.due_at), array_agg(l.seq),
+                array_agg(v_left)
+            into v_queues, v_kinds, v_priorities, v_due, v_seq, v_takes
+            from unnest(p_front_queues, p_front_kinds, p_front_priorities, p_front_due, p_front_seq)
+                l (queue, kind, priority, due_at, seq)
+            where l.kind = any (p_kinds) and (p_queues is null or l.queue = any (p_queues))
+                and not exists (select from surefoot.queue_pause p where p.queue = l.queue collate "C");
+        else
+            select array_agg(l.queue), array_agg(l.kind), array_agg(l.priority), array_agg(l.due_at), array_agg(l.seq),
+                array_agg(v_left)
+            into v_queues, v_kinds, v_priorities, v_due, v_seq, v_takes
+            from surefoot.served('ready', p_kinds, p_queues) l;
+        end if;
         exit when v_queues is null;
         v_seen := 0;
         if cardinality(v_queues) > 1 then
-            select array_agg(s.queue), array_agg(s.kind), array_agg(s.priority), array_agg(s.take), sum(s.take)
-            into v_queues, v_kinds, v_priorities, v_takes, v_seen
+            select array_agg(s.queue), array_agg(s.kind), array_agg(s.priority), array_agg(s.due_at), array_agg(s.seq),
+                array_agg(s.take), coalesce(sum(s.take), 0)
+            into v_queues, v_kinds, v_priorities, v_due, v_seq, v_takes, v_seen
             from (
-                select r.queue, r.kind, r.priority, count(*)::integer as take
+                select r.queue, r.kind, r.priority, r.due_at, r.seq, count(*)::integer as take
                 from (
-                    select l.queue, l.kind, l.priority,
+                    select l.queue, l.kind, l.priority, l.due_at, l.seq,
                         row_number() over (partition by l.queue order by l.priority desc, c.due_at, c.seq) as rank
-                    from unnest(v_queues, v_kinds, v_priorities) l (queue, kind, priority)
+                    from unnest(v_queues, v_kinds, v_priorities, v_due, v_seq) l (queue, kind, priority, due_at, seq)
                     cross join lateral (
                         select j.due_at, j.seq from surefoot.job j
                         where j.readiness = 'ready' and j.queue = l.queue and j.kind = l.kind
-                            and - j.priority = - l.priority and j.due_at <= p_now
+                            and - j.priority = - l.priority and (j.due_at, j.seq) >= (l.due_at, l.seq)
+                            and j.due_at <= p_now
                         order by j.due_at, j.seq limit v_left) c
                     order by rank, l.queue collate "C" limit v_left) r
-                group by r.queue, r.kind, r.priority) s;
+                group by r.queue, r.kind, r.priority, r.due_at, r.seq) s;
             exit when v_queues is null;
         end if;
-        select array_agg(p.id), sum(p.bytes) into v_jobs, v_bytes
-        from unnest(v_queues, v_kinds, v_priorities, v_takes) l (queue, kind, priority, take)
+        select array_agg(p.id), coalesce(sum(p.bytes), 0) into v_jobs, v_bytes
+        from unnest(v_queues, v_kinds, v_priorities, v_due, v_seq, v_takes) l (queue, kind, priority, due_at, seq, take)
         cross join lateral (
             select j.id, octet_length(j.payload) as bytes from surefoot.job j
             where j.readiness = 'ready' and j.queue = l.queue and j.kind = l.kind
-                and - j.priority = - l.priority and j.due_at <= p_now
+                and - j.priority = - l.priority and (j.due_at, j.seq) >= (l.due_at, l.seq) and j.due_at <= p_now
                 and (j.deadline_at is null or j.deadline_at > p_now)
             order by j.due_at, j.seq limit l.take for update skip locked) p;
         exit when v_jobs is null;

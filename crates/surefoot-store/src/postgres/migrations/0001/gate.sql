@@ -120,6 +120,9 @@ declare
     v_queues text[];
     v_kinds text[];
     v_priorities smallint[];
+    v_gated boolean[];
+    v_due bigint[];
+    v_seq bigint[];
     v_kind_room integer[];
     v_queue_room integer[];
     v_key_room integer[];
@@ -144,16 +147,17 @@ begin
         cross join lateral (
             select count(*)::integer as running from surefoot.job j
             where j.state = 'running' and j.queue = t.queue) r;
-        select array_agg(l.queue), array_agg(l.kind), array_agg(l.priority)
-        into v_queues, v_kinds, v_priorities
+        select array_agg(l.queue), array_agg(l.kind), array_agg(l.priority), array_agg(l.gated), array_agg(l.due_at),
+            array_agg(l.seq)
+        into v_queues, v_kinds, v_priorities, v_gated, v_due, v_seq
         from (
-            select * from surefoot.served('ready', p_kinds, p_queues)
-            union
-            select * from surefoot.served('gated', p_kinds, p_queues)) l
+            select r.*, false as gated from surefoot.served('ready', p_kinds, p_queues) r
+            union all
+            select g.*, true as gated from surefoot.served('gated', p_kinds, p_queues) g) l
         where coalesce(v_kind_room[array_position(p_kinds, l.kind)], 1) > 0
             and coalesce(v_queue_room[array_position(p_limit_queues, l.queue)], 1) > 0;
         exit when v_queues is null;
-        v_window := least(v_left + 100 * v_pass * v_pass, 3000);
+        v_window := least(v_left + 500 * v_pass, 3000);
         v_take := '{}';
         v_park := '{}';
         v_crowd := '{}';
@@ -173,21 +177,17 @@ begin
                     count(*) filter (where not f.wait)
                         over (partition by l.queue order by l.priority desc, f.due_at, f.seq) as rank,
                     row_number() over (partition by l.queue, l.kind, l.priority, f.gated order by f.due_at, f.seq) as depth
-                from unnest(v_queues, v_kinds, v_priorities) l (queue, kind, priority)
+                from unnest(v_queues, v_kinds, v_priorities, v_gated, v_due, v_seq)
+                    l (queue, kind, priority, gated, due_at, seq)
                 cross join lateral (
-                    (select j.id, j.tenant, j.concurrency_key, j.due_at, j.seq, false as gated,
-                        false as wait from surefoot.job j
-                    where j.readiness = 'ready' and j.queue = l.queue and j.kind = l.kind
-                        and - j.priority = - l.priority and j.due_at <= p_now
+                    select j.id, j.tenant, j.concurrency_key, j.due_at, j.seq, l.gated,
+                        l.gated and surefoot.must_wait(j.id, j.tenant, j.order_key, j.state, j.seq) as wait
+                    from surefoot.job j
+                    where j.readiness = case when l.gated then 'gated' else 'ready' end
+                        and j.queue = l.queue and j.kind = l.kind and - j.priority = - l.priority
+                        and (j.due_at, j.seq) >= (l.due_at, l.seq) and j.due_at <= p_now
                         and (j.deadline_at is null or j.deadline_at > p_now)
-                    order by j.due_at, j.seq limit v_window)
-                    union all
-                    (select j.id, j.tenant, j.concurrency_key, j.due_at, j.seq, true,
-                        surefoot.must_wait(j.id, j.tenant, j.order_key, j.state, j.seq) from surefoot.job j
-                    where j.readiness = 'gated' and j.queue = l.queue and j.kind = l.kind
-                        and - j.priority = - l.priority and j.due_at <= p_now
-                        and (j.deadline_at is null or j.deadline_at > p_now)
-                    order by j.due_at, j.seq limit v_window)) f) s
+                    order by j.due_at, j.seq limit v_window) f) s
             order by s.rank, s.queue collate "C"
         loop
             v_full := v_full or c.full;
@@ -249,7 +249,9 @@ end $$;
 -- Claims. Only a claim that carries limits, or whose kinds have jobs that share a key, waits for the gate.
 create function surefoot.claim(
     p_worker text, p_kinds text[], p_leases bigint[], p_recoveries text[], p_kind_max integer[], p_key_max integer[],
-    p_queues text[], p_limit_queues text[], p_limits integer[], p_max integer, p_now bigint)
+    p_queues text[], p_limit_queues text[], p_limits integer[], p_max integer,
+    p_front_queues text[], p_front_kinds text[], p_front_priorities smallint[], p_front_due bigint[],
+    p_front_seq bigint[], p_now bigint)
 returns setof surefoot.job language plpgsql as $$
 begin
     perform surefoot.set_overdue_aside(p_now);
@@ -268,6 +270,7 @@ begin
             p_max, p_now);
     else
         return query select * from surefoot.claim_free(
-            p_worker, p_kinds, p_leases, p_recoveries, p_queues, p_max, p_now);
+            p_worker, p_kinds, p_leases, p_recoveries, p_queues, p_max, p_front_queues, p_front_kinds,
+            p_front_priorities, p_front_due, p_front_seq, p_now);
     end if;
 end $$;

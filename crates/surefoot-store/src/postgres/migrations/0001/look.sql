@@ -128,14 +128,10 @@ set jit = off
 as $$
 #variable_conflict use_column
 begin
-    select min(f.due_at) into due_at
+    select min(l.due_at) into due_at
     from unnest(array['ready', 'gated', 'scheduled', 'parked', 'crowded', 'overdue']) r (readiness)
     cross join lateral surefoot.lanes(r.readiness, null) l
-    cross join lateral (
-        select j.due_at from surefoot.job j
-        where j.readiness = r.readiness and j.queue = l.queue and j.kind = l.kind and - j.priority = - l.priority
-            and j.due_at <= p_now
-        order by j.due_at limit 1) f;
+    where l.due_at <= p_now;
     select min(f.dead_at) into dead_at
     from surefoot.dead_lanes() l cross join lateral (
         select j.dead_at from surefoot.job j

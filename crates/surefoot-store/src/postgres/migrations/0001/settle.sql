@@ -6,8 +6,9 @@
 -- item 0 (applied), 1 (already applied before: the same call repeated) or 2 (stale: nothing was written).
 create function surefoot.settle(
     p_jobs uuid[], p_epochs bigint[], p_lapsed_before bigint[], p_failed integer[], p_crashed integer[],
-    p_deferred integer[], p_unknown integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[], p_dead_reasons text[],
-    p_fingerprints bigint[], p_outcomes text[], p_errors text[], p_ended_at bigint[], p_now bigint)
+    p_deferred integer[], p_unknown integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[],
+    p_dead_reasons text[], p_fingerprints bigint[], p_outcomes text[], p_errors text[], p_ended_at bigint[],
+    p_now bigint)
 returns smallint[] language plpgsql as $$
 declare
     v_order_tenants text[] := '{}';
@@ -125,20 +126,22 @@ begin
         order by i.place);
 end $$;
 
--- Settles, then claims, in one round trip. The first row carries the answers to the settlements and when the next job is
--- due; every row but that one is a claimed job.
+-- Settles, then claims, in one round trip. The last row carries the answers to the settlements, when the next job is
+-- due, and how many entries of the index of lanes the claim read; every row but that one is a claimed job.
 create function surefoot.advance(
     p_jobs uuid[], p_epochs bigint[], p_lapsed_before bigint[], p_failed integer[], p_crashed integer[],
-    p_deferred integer[], p_unknown integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[], p_dead_reasons text[],
-    p_fingerprints bigint[], p_outcomes text[], p_errors text[], p_ended_at bigint[],
+    p_deferred integer[], p_unknown integer[], p_next text[], p_at bigint[], p_texts text[], p_results text[],
+    p_dead_reasons text[], p_fingerprints bigint[], p_outcomes text[], p_errors text[], p_ended_at bigint[],
     p_worker text, p_kinds text[], p_leases bigint[], p_recoveries text[], p_kind_max integer[], p_key_max integer[],
-    p_queues text[], p_limit_queues text[], p_limits integer[], p_max integer, p_now bigint)
+    p_queues text[], p_limit_queues text[], p_limits integer[], p_max integer,
+    p_front_queues text[], p_front_kinds text[], p_front_priorities smallint[], p_front_due bigint[],
+    p_front_seq bigint[], p_now bigint)
 returns table (
-    answers smallint[], next_due bigint, id uuid, seq bigint, tenant text, kind text, key text, queue text,
-    priority smallint, order_key text, concurrency_key text, payload text, revision integer, generation integer,
-    trace text, enqueued_at bigint, deadline_at bigint, starts integer, failed integer, crashed integer,
-    deferred integer, unknown integer, due_at bigint, epoch bigint, worker text, started_at bigint, lease_until bigint, recovery text,
-    cancel_requested boolean)
+    answers smallint[], next_due bigint, entries_read bigint, id uuid, seq bigint, tenant text, kind text, key text,
+    queue text, priority smallint, order_key text, concurrency_key text, payload text, revision integer,
+    generation integer, trace text, enqueued_at bigint, deadline_at bigint, starts integer, failed integer,
+    crashed integer, deferred integer, unknown integer, due_at bigint, epoch bigint, worker text, started_at bigint,
+    lease_until bigint, recovery text, cancel_requested boolean)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -148,24 +151,32 @@ set enable_mergejoin = off
 set jit = off
 as $$
 #variable_conflict use_column
+declare
+    v_answers smallint[];
+    v_next_due bigint;
+    v_read_before bigint;
 begin
     if cardinality(p_jobs) > 0 then
-        answers := surefoot.settle(
-            p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts, p_results,
-            p_dead_reasons, p_fingerprints, p_outcomes, p_errors, p_ended_at, p_now);
+        v_answers := surefoot.settle(
+            p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts,
+            p_results, p_dead_reasons, p_fingerprints, p_outcomes, p_errors, p_ended_at, p_now);
     end if;
     if p_worker is not null then
-        next_due := surefoot.promote(p_kinds, p_queues, p_now);
+        v_next_due := surefoot.promote(p_kinds, p_queues, p_now);
     end if;
-    return next;
+    v_read_before := surefoot.entries_read();
     if p_max > 0 then
         return query
-        select null::smallint[], null::bigint, j.id, j.seq, j.tenant::text, j.kind::text, j.key::text, j.queue::text,
-            j.priority, j.order_key::text, j.concurrency_key::text, j.payload, j.revision, j.generation, j.trace,
-            j.enqueued_at, j.deadline_at, j.starts, j.failed, j.crashed, j.deferred, j.unknown, j.due_at, j.epoch, j.worker,
-            j.started_at, j.lease_until, j.recovery, j.cancel_requested
+        select null::smallint[], null::bigint, null::bigint, j.id, j.seq, j.tenant::text, j.kind::text, j.key::text,
+            j.queue::text, j.priority, j.order_key::text, j.concurrency_key::text, j.payload, j.revision, j.generation,
+            j.trace, j.enqueued_at, j.deadline_at, j.starts, j.failed, j.crashed, j.deferred, j.unknown, j.due_at,
+            j.epoch, j.worker, j.started_at, j.lease_until, j.recovery, j.cancel_requested
         from surefoot.claim(
             p_worker, p_kinds, p_leases, p_recoveries, p_kind_max, p_key_max, p_queues, p_limit_queues, p_limits,
-            p_max, p_now) j;
+            p_max, p_front_queues, p_front_kinds, p_front_priorities, p_front_due, p_front_seq, p_now) j;
     end if;
+    answers := v_answers;
+    next_due := v_next_due;
+    entries_read := surefoot.entries_read() - v_read_before;
+    return next;
 end $$;

@@ -6,6 +6,7 @@ use super::*;
 use crate::backoff::{Backoff, Jitter};
 use crate::id::{Kind, Queue, Tenant, Worker};
 use crate::job::{Job, Run};
+use crate::policy::Recovery;
 
 const NOW: Timestamp = Timestamp::from_micros(1_000_000_000);
 

@@ -71,7 +71,7 @@ fn remote(trace: &TraceContext) -> Option<SpanContext> {
     ))
 }
 
-/// What the engine does not log itself: how attempts ended, and what waits for a person.
+/// What the engine does not log itself: attempts that failed, and dead letters that no attempt left.
 fn log(event: &Event<'_>) {
     match event {
         Event::AttemptEnded {
@@ -87,10 +87,7 @@ fn log(event: &Event<'_>) {
             match outcome {
                 AttemptOutcome::Succeeded
                 | AttemptOutcome::Released
-                | AttemptOutcome::Cancelled => {
-                    let outcome = outcome.as_str();
-                    tracing::debug!(job = %id, attempt, %epoch, %kind, outcome, next, ms, "an attempt ended");
-                }
+                | AttemptOutcome::Cancelled => {}
                 AttemptOutcome::Transient
                 | AttemptOutcome::Permanent
                 | AttemptOutcome::TimedOut => {
@@ -103,14 +100,17 @@ fn log(event: &Event<'_>) {
                 }
             }
         }
-        Event::DeadLetter { job, kind, reason } => {
-            let kind = kind.map(ToString::to_string);
-            tracing::warn!(%job, kind, reason = reason.as_str(), "a job is a dead letter and waits for a person");
+        // The engine logs the dead letters that an attempt left; this one had none.
+        Event::DeadLetter {
+            job,
+            kind: None,
+            reason,
+        } => {
+            tracing::warn!(%job, reason = reason.as_str(), "a job is a dead letter and waits for a person");
         }
-        Event::StaleWrite { job, epoch } => {
-            tracing::warn!(%job, %epoch, "a report under a lease that is not held any more was refused");
-        }
-        Event::Enqueued { .. }
+        Event::DeadLetter { kind: Some(_), .. } => {}
+        Event::StaleWrite { .. }
+        | Event::Enqueued { .. }
         | Event::Claimed { .. }
         | Event::LeaseLost { .. }
         | Event::Abandoned { .. }

@@ -199,3 +199,34 @@ async fn no_pull_worker_is_called_what_a_node_is_called() {
         .unwrap_err();
     assert!(matches!(refused, Error::ReservedWorker(_)), "{refused}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_report_under_another_epoch_does_not_end_the_present_attempt() {
+    let world = World::new();
+    let client = client(&world, JobPolicy::default()).await;
+    let _node = world.node().start().await.unwrap();
+    let (job, lost) = leased(&client).await;
+    tokio::time::sleep(s(70)).await;
+    let worker = Worker::new("python-2").unwrap();
+    let again = client
+        .lease(&worker, &[Task::kind()], Queues::All, 10)
+        .await
+        .unwrap();
+    assert_eq!(again[0].id, job);
+    let present = again[0].state.epoch;
+    for epoch in [lost, present.next()] {
+        let report = Report::Succeeded(Payload::null());
+        assert_eq!(
+            client.report(job, epoch, report).await.unwrap(),
+            Reported::Stale
+        );
+        assert_eq!(client.extend(job, epoch).await.unwrap(), Extended::Lost);
+        assert_eq!(world.state(job).await, StateName::Running);
+    }
+    let report = Report::Succeeded(Payload::null());
+    let state = StateName::Succeeded;
+    assert_eq!(
+        client.report(job, present, report).await.unwrap(),
+        Reported::Applied { state }
+    );
+}

@@ -220,7 +220,10 @@ async fn a_report_under_another_epoch_does_not_end_the_present_attempt() {
             client.report(job, epoch, report).await.unwrap(),
             Reported::Stale
         );
-        assert_eq!(client.extend(job, epoch).await.unwrap(), Extended::Lost);
+        assert_eq!(
+            client.extend(job, epoch).await.unwrap(),
+            LeaseExtended::Lost
+        );
         assert_eq!(world.state(job).await, StateName::Running);
     }
     let report = Report::Succeeded(Payload::null());

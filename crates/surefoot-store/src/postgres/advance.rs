@@ -137,7 +137,7 @@ fn bind_places<'q>(statement: Statement<'q>, places: Option<Places>) -> Statemen
     statement
         .bind(given(begins, places.queues))
         .bind(given(begins, places.kinds))
-        .bind(given(begins, places.priorities))
+        .bind(given(begins, places.urgencies))
         .bind(given(begins, places.due))
         .bind(given(begins, places.seq))
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::call::Caller;
 use super::row::{column, fingerprint, parsed};
 
-/// Up to how many jobs of one lane (queue, kind, priority) and readiness are counted one by one. Where there are more,
+/// Up to how many jobs of one lane (queue, kind, urgency) and readiness are counted one by one. Where there are more,
 /// the count is an estimate from a sample of the table, and at least this.
 pub(super) const COUNTED_MAX: i32 = 10_000;
 
@@ -26,13 +26,12 @@ statements! {
         select g.kind, g.dead_reason, g.fingerprint, g.count, g.oldest_at, g.latest_at, l.id as latest, l.error
         from (
             select kind, dead_reason, fingerprint, count(*) as count, min(dead_at) as oldest_at, max(dead_at) as latest_at
-            from surefoot.job where state = 'dead' group by kind, dead_reason, fingerprint
+            from surefoot.dead_letter group by kind, dead_reason, fingerprint
             order by count(*) desc, kind, dead_reason, fingerprint limit $1) g
         cross join lateral (
-            select j.id, j.error from surefoot.job j
-            where j.state = 'dead' and j.kind = g.kind and j.dead_reason = g.dead_reason
-                and j.fingerprint = g.fingerprint
-            order by j.dead_at desc, j.id desc limit 1) l";
+            select d.id, d.error from surefoot.dead_letter d
+            where d.kind = g.kind and d.dead_reason = g.dead_reason and d.fingerprint = g.fingerprint
+            order by d.dead_at desc, d.id desc limit 1) l";
 }
 
 /// What waits, runs and is dead.

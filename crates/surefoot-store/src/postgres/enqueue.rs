@@ -18,6 +18,24 @@ statements! {
     ENQUEUE = "-- enqueue
         select place, holder, same, payload
         from surefoot.enqueue_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+    ENQUEUE_ONE = "-- enqueue: one job without a key
+        insert into surefoot.job (
+            id, tenant, kind, queue, urgency, order_key, concurrency_key, payload, trace, enqueued_at, deadline_at,
+            readiness, due_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, surefoot.standing($6, $7, $12, $10), $12)
+        on conflict (id) do nothing
+        returning surefoot.is_repeated(id)";
+    ENQUEUE_KEYED = "-- enqueue: one job with a key
+        with claimed as (
+            insert into surefoot.job_key (key, kind, tenant, job) values ($13, $3, $2, $1)
+            on conflict (key, kind, tenant) do nothing returning job)
+        insert into surefoot.job (
+            id, tenant, kind, queue, urgency, order_key, concurrency_key, payload, trace, enqueued_at, deadline_at,
+            readiness, due_at, key)
+        select c.job, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, surefoot.standing($6, $7, $12, $10), $12, $13
+        from claimed c
+        on conflict (id) do nothing
+        returning id";
     FIND = "-- find
         select job from surefoot.job_key where key = $1 and kind = $2 and tenant = $3";
 }
@@ -45,6 +63,12 @@ pub(super) async fn enqueue(
     items: &[Item<'_>],
     patience: Patience,
 ) -> Result<Vec<Enqueued>, StoreError> {
+    if let [item] = items {
+        let rows = caller.rows(bind_one(caller, *item)).await?;
+        if written(item.0, &rows) {
+            return Ok(vec![Enqueued::Created(item.0.id)]);
+        }
+    }
     let mut answers = Vec::with_capacity(items.len());
     for part in parts(items) {
         let mut batch = Batch::new(part);
@@ -66,17 +90,28 @@ pub(super) async fn enqueue_in(
     job: &NewJob,
     now: Timestamp,
 ) -> Result<Enqueued, StoreError> {
+    let fault = |error| Fault::of(error).error;
+    let rows = bind_one(caller, (job, now))
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(fault)?;
+    if written(job, &rows) {
+        return Ok(Enqueued::Created(job.id));
+    }
     let items = [(job, now)];
     let mut batch = Batch::new(&items);
     while let Some(todo) = batch.todo()? {
         let statement = bind(caller.statement(ENQUEUE), &todo, Patience::Full);
-        let rows = statement
-            .fetch_all(&mut *connection)
-            .await
-            .map_err(|error| Fault::of(error).error)?;
+        let rows = statement.fetch_all(&mut *connection).await.map_err(fault)?;
         batch.told(&rows)?;
     }
     Ok(batch.answers[0])
+}
+
+/// Whether nothing is left to ask: a job without a key is there, now or from an earlier run of the same call; one with a
+/// key is when its row came back, and else the batch says who holds the key.
+fn written(job: &NewJob, rows: &[PgRow]) -> bool {
+    job.key.is_none() || !rows.is_empty()
 }
 
 /// A batch on its way: what is to be handed in (again), and what is answered.
@@ -184,6 +219,34 @@ fn parts<'i, 'a>(items: &'i [Item<'a>]) -> Vec<&'i [Item<'a>]> {
         parts.push(&items[start..]);
     }
     parts
+}
+
+/// One job by the plainest statement there is for it.
+fn bind_one<'q>(caller: &Caller, (job, now): Item<'_>) -> Statement<'q> {
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    let sql = if job.key.is_some() {
+        ENQUEUE_KEYED
+    } else {
+        ENQUEUE_ONE
+    };
+    let statement = caller
+        .statement(sql)
+        .bind(job.id.as_uuid())
+        .bind(job.tenant.as_str().to_owned())
+        .bind(job.kind.as_str().to_owned())
+        .bind(job.queue.as_str().to_owned())
+        .bind(-job.priority)
+        .bind(text(job.order_key.as_ref().map(|key| key.as_str())))
+        .bind(text(job.concurrency_key.as_ref().map(|key| key.as_str())))
+        .bind(job.payload.as_str().to_owned())
+        .bind(text(job.trace.as_ref().map(|trace| trace.as_str())))
+        .bind(now.as_micros())
+        .bind(job.deadline_at.map(Timestamp::as_micros))
+        .bind(job.run_at.unwrap_or(now).as_micros());
+    match &job.key {
+        Some(key) => statement.bind(key.as_str().to_owned()),
+        None => statement,
+    }
 }
 
 fn bind<'q>(statement: Statement<'q>, items: &[Item<'_>], patience: Patience) -> Statement<'q> {

@@ -22,7 +22,7 @@ const TRUSTED_MAX: Duration = Duration::from_secs(2);
 /// The most lanes that are remembered.
 const LANES_MAX: usize = 1_000;
 
-/// A lane: a queue, a kind, a priority.
+/// A lane: a queue, a kind, an urgency, which is a priority with its sign turned.
 type Lane = (Queue, Kind, i16);
 /// A place in a lane: due time, order of enqueuing.
 pub(super) type Place = (i64, i64);
@@ -43,7 +43,7 @@ struct Known {
 pub(super) struct Places {
     pub(super) queues: Vec<String>,
     pub(super) kinds: Vec<String>,
-    pub(super) priorities: Vec<i16>,
+    pub(super) urgencies: Vec<i16>,
     pub(super) due: Vec<i64>,
     pub(super) seq: Vec<i64>,
 }
@@ -56,10 +56,10 @@ impl Front {
             .as_ref()
             .filter(|known| now < known.until && !known.places.is_empty())?;
         let mut places = Places::default();
-        for ((queue, kind, priority), (due_at, seq)) in &known.places {
+        for ((queue, kind, urgency), (due_at, seq)) in &known.places {
             places.queues.push(queue.as_str().to_owned());
             places.kinds.push(kind.as_str().to_owned());
-            places.priorities.push(*priority);
+            places.urgencies.push(*urgency);
             places.due.push(*due_at);
             places.seq.push(*seq);
         }
@@ -84,7 +84,7 @@ impl Front {
         }
         let mut firsts: BTreeMap<Lane, Place> = BTreeMap::new();
         for (place, job) in jobs {
-            let lane = (job.queue.clone(), job.kind.clone(), job.priority);
+            let lane = (job.queue.clone(), job.kind.clone(), -job.priority);
             let first = firsts.entry(lane).or_insert(*place);
             *first = (*first).min(*place);
         }

@@ -25,16 +25,21 @@ statements! {
         select c.* from (
             select k.id, k.seq, k.tenant, k.kind, k.key, k.queue, k.priority, k.order_key, k.concurrency_key, k.payload,
                 k.revision, k.generation, k.trace, k.enqueued_at, k.deadline_at, k.starts, k.failed, k.crashed,
-                k.deferred, k.unknown, k.due_at, k.epoch, k.worker, k.started_at, k.lease_until, k.recovery, k.cancel_requested,
+                k.deferred, k.unknown, k.due_at, k.epoch, k.worker, k.started_at, k.lease_until, k.recovery,
+                k.cancel_requested,
                 sum(octet_length(k.payload)) over (order by k.lease_until, k.id) - octet_length(k.payload) as before
-            from surefoot.lapsed($1, $2) l join surefoot.job k on k.id = l.id
+            from surefoot.lapsed($1, $2) l join surefoot.live_job k on k.id = l.id
             where k.state = 'running' and k.lease_until < $1) c
         where c.before < 33554432
         order by c.lease_until, c.id";
     OVERDUE = "-- expire: what is past its deadline
-        select j.id, j.kind, j.starts, j.state, j.error, j.unknown from surefoot.job j
-        where j.deadline_at is not null and j.readiness is not null and j.deadline_at <= $1
-        order by j.deadline_at limit $2";
+        select o.id, o.kind, o.starts, o.state, o.error, o.unknown
+        from unnest(array['overdue', 'ready', 'gated', 'scheduled', 'parked', 'crowded']) r (readiness)
+        cross join lateral (
+            select j.id, j.kind, j.starts, j.state, j.error, j.unknown, j.deadline_at from surefoot.job j
+            where j.readiness = r.readiness and j.deadline_at is not null and j.deadline_at <= $1
+            order by j.deadline_at limit $2) o
+        order by o.deadline_at limit $2";
     EXPIRE = "-- expire
         select surefoot.expire($1, $2, $3, $4, $5, $6, $7) as ids";
 }

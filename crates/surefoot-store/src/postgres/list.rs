@@ -20,7 +20,7 @@ macro_rules! page {
                 - octet_length(k.payload) - coalesce(octet_length(k.result), 0) as before
             from (
                 select k.* from ", $from, "
-                    and ($1::uuid is null or k.id < $1) and ($3::text is null or k.tenant = $3)
+                    and k.id < coalesce($1::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') and ($3::text is null or k.tenant = $3)
                     and ($4::text is null or k.state = $4) and ($5::text is null or k.kind = $5)
                     and ($6::text is null or k.queue = $6) and ($7::text is null or k.key = $7)
                     and ($8::bigint is null or k.fingerprint = $8)
@@ -34,14 +34,14 @@ statements! {
     ALL_JOBS = page!("all", "surefoot.known_job k where true");
     OF_KEY = page!("by key", "surefoot.job_key y join surefoot.known_job k on k.id = y.job where y.key = $7");
     OF_KIND = page!("by kind", "surefoot.known_job k where k.kind = $5");
-    RETRYING = page!("retrying", "surefoot.known_job k where k.state = 'retrying'");
-    RUNNING = page!("running", "surefoot.known_job k where k.state = 'running'");
-    DEAD = page!("dead", "surefoot.known_job k where k.state = 'dead'");
-    OF_FINGERPRINT = page!("by fingerprint", "surefoot.known_job k where k.state = 'dead' and k.fingerprint = $8");
-    SUCCEEDED = page!("succeeded", "surefoot.known_job k where k.state = 'succeeded'");
-    PENDING = page!("pending", "surefoot.known_job k where k.state = 'pending'");
-    CANCELLED = page!("cancelled", "surefoot.known_job k where k.state = 'cancelled'");
-    IGNORED = page!("ignored", "surefoot.known_job k where k.state = 'ignored'");
+    PENDING = page!("pending", "surefoot.live_job k where k.state = 'pending'");
+    RUNNING = page!("running", "surefoot.live_job k where k.readiness = 'running'");
+    RETRYING = page!("retrying", "surefoot.live_job k where k.state = 'retrying'");
+    DEAD = page!("dead", "surefoot.dead_job k where true");
+    OF_FINGERPRINT = page!("by fingerprint", "surefoot.dead_job k where k.fingerprint = $8");
+    SUCCEEDED = page!("succeeded", "surefoot.past_job k where k.state = 'succeeded'");
+    CANCELLED = page!("cancelled", "surefoot.past_job k where k.state = 'cancelled'");
+    IGNORED = page!("ignored", "surefoot.past_job k where k.state = 'ignored'");
 }
 
 /// Jobs that match, the highest id first. A page is shorter than `limit` when no more match or when its texts are more

@@ -57,7 +57,7 @@ async fn symptom_29_two_nodes_of_fifty_claimers_share_no_job() {
 async fn fill(connection: &mut PgConnection, options: &PostgresOptions, rows: &str) {
     let schema = &options.schema;
     let sql = format!(
-        "insert into {schema}.job (id, tenant, kind, queue, priority, payload, enqueued_at, readiness, due_at, order_key)
+        "insert into {schema}.job (id, tenant, kind, queue, urgency, payload, enqueued_at, readiness, due_at, order_key)
         select gen_random_uuid(), 'default', 'mail', 'default', 0, '{{}}', {start}, r.readiness, r.due_at, r.order_key
         from ({rows}) r (readiness, due_at, order_key)",
         start = START.as_micros()
@@ -247,7 +247,7 @@ async fn a_settlement_finds_its_job_by_id_whatever_the_planner_knows() {
     let sql = format!(
         "select coalesce(sum(idx_tup_read), 0)::bigint, (select sum(idx_tup_read)::bigint from pg_stat_user_indexes
             where schemaname = '{schema}' and indexrelname = 'job_pkey')
-        from pg_stat_user_indexes where schemaname = '{schema}' and indexrelname in ('job_running', 'job_lane')",
+        from pg_stat_user_indexes where schemaname = '{schema}' and indexrelname in ('job_lane', 'job_retrying')",
         schema = options.schema
     );
     // A server process reports what it read up to a second late.

@@ -28,6 +28,7 @@ fn programs_have_the_same_transcripts_as_over_the_model() {
                 // Emptied, not made anew: that takes a tenth of the time.
                 let tables = [
                     "job",
+                    "dead_letter",
                     "job_key",
                     "job_history",
                     "attempt",

@@ -14,38 +14,38 @@ end $$;
 
 -- The lanes that hold jobs of a readiness, in the order of the index, each with its first job: one probe for each.
 create function surefoot.lanes(p_readiness text, p_queues text[])
-returns table (queue text, kind text, priority smallint, due_at bigint, seq bigint) language plpgsql stable as $$
+returns table (queue text, kind text, urgency smallint, due_at bigint, seq bigint) language plpgsql stable as $$
 #variable_conflict use_column
 begin
     if p_queues is null then
         return query
         with recursive lane (queue, kind, urgency, due_at, seq) as (
-            (select j.queue, j.kind, - j.priority, j.due_at, j.seq from surefoot.job j
+            (select j.queue, j.kind, j.urgency, j.due_at, j.seq from surefoot.job j
             where j.readiness = p_readiness
-            order by j.queue, j.kind, - j.priority, j.due_at, j.seq limit 1)
+            order by j.queue, j.kind, j.urgency, j.due_at, j.seq limit 1)
             union all
             select n.* from lane l cross join lateral (
-                select j.queue, j.kind, - j.priority, j.due_at, j.seq from surefoot.job j
+                select j.queue, j.kind, j.urgency, j.due_at, j.seq from surefoot.job j
                 where j.readiness = p_readiness
-                    and (j.queue, j.kind, - j.priority) > (l.queue, l.kind, l.urgency)
-                order by j.queue, j.kind, - j.priority, j.due_at, j.seq limit 1) n
+                    and (j.queue, j.kind, j.urgency) > (l.queue, l.kind, l.urgency)
+                order by j.queue, j.kind, j.urgency, j.due_at, j.seq limit 1) n
         )
-        select l.queue, l.kind, - l.urgency, l.due_at, l.seq from lane l;
+        select l.queue, l.kind, l.urgency, l.due_at, l.seq from lane l;
     else
         return query
         with recursive lane (queue, kind, urgency, due_at, seq) as (
             select f.* from (select distinct unnest(p_queues) as queue) q cross join lateral (
-                select j.queue, j.kind, - j.priority, j.due_at, j.seq from surefoot.job j
+                select j.queue, j.kind, j.urgency, j.due_at, j.seq from surefoot.job j
                 where j.readiness = p_readiness and j.queue = q.queue
-                order by j.kind, - j.priority, j.due_at, j.seq limit 1) f
+                order by j.kind, j.urgency, j.due_at, j.seq limit 1) f
             union all
             select n.* from lane l cross join lateral (
-                select j.queue, j.kind, - j.priority, j.due_at, j.seq from surefoot.job j
+                select j.queue, j.kind, j.urgency, j.due_at, j.seq from surefoot.job j
                 where j.readiness = p_readiness and j.queue = l.queue
-                    and (j.kind, - j.priority) > (l.kind, l.urgency)
-                order by j.kind, - j.priority, j.due_at, j.seq limit 1) n
+                    and (j.kind, j.urgency) > (l.kind, l.urgency)
+                order by j.kind, j.urgency, j.due_at, j.seq limit 1) n
         )
-        select l.queue, l.kind, - l.urgency, l.due_at, l.seq from lane l;
+        select l.queue, l.kind, l.urgency, l.due_at, l.seq from lane l;
     end if;
 end $$;
 
@@ -61,8 +61,8 @@ $$;
 
 -- The served lanes of a readiness: of the claim's kinds and queues, and not paused.
 create function surefoot.served(p_readiness text, p_kinds text[], p_queues text[])
-returns table (queue text, kind text, priority smallint, due_at bigint, seq bigint) language sql stable as $$
-    select l.queue, l.kind, l.priority, l.due_at, l.seq from surefoot.lanes(p_readiness, p_queues) l
+returns table (queue text, kind text, urgency smallint, due_at bigint, seq bigint) language sql stable as $$
+    select l.queue, l.kind, l.urgency, l.due_at, l.seq from surefoot.lanes(p_readiness, p_queues) l
     where l.kind = any (p_kinds)
         and not exists (select from surefoot.queue_pause p where p.queue = l.queue collate "C")
 $$;
@@ -89,7 +89,7 @@ begin
             select d.id from surefoot.served('scheduled', p_kinds, p_queues) l cross join lateral (
                 select j.id from surefoot.job j
                 where j.readiness = 'scheduled' and j.queue = l.queue and j.kind = l.kind
-                    and - j.priority = - l.priority and j.due_at <= p_now
+                    and j.urgency = l.urgency and j.due_at <= p_now
                 order by j.due_at, j.seq limit 1000 for update skip locked) d));
         exit when not found;
     end loop;
@@ -100,7 +100,7 @@ begin
         cross join lateral (
             select j.due_at from surefoot.job j
             where j.readiness = 'scheduled' and j.queue = l.queue and j.kind = l.kind
-                and - j.priority = - l.priority and j.due_at > p_now
+                and j.urgency = l.urgency and j.due_at > p_now
             order by j.due_at limit 1) f;
     end if;
     return v_next;
@@ -112,9 +112,10 @@ begin
     loop
         update surefoot.job j set readiness = 'overdue'
         where j.id = any (array(
-            select o.id from surefoot.job o
-            where o.deadline_at is not null and o.readiness in ('ready', 'gated') and o.deadline_at <= p_now
-            order by o.deadline_at limit 5000 for update skip locked));
+            select o.id from unnest(array['ready', 'gated']) r (readiness) cross join lateral (
+                select j.id from surefoot.job j
+                where j.readiness = r.readiness and j.deadline_at is not null and j.deadline_at <= p_now
+                order by j.deadline_at limit 5000 for update skip locked) o));
         exit when not found;
     end loop;
 end $$;
@@ -135,9 +136,9 @@ returns setof surefoot.job language plpgsql as $$
 begin
     return query
     update surefoot.job j
-    set state = 'running', readiness = null, starts = j.starts + 1, epoch = j.epoch + 1, worker = p_worker,
-        started_at = p_now, lease_until = least(p_now + t.lease, 253402300799000000), recovery = t.recovery,
-        cancel_requested = false
+    set state = 'running', readiness = 'running', starts = j.starts + 1, epoch = j.epoch + 1, worker = p_worker,
+        started_at = p_now, was_due_at = j.due_at, due_at = least(p_now + t.lease, 253402300799000000),
+        recovery = t.recovery, cancel_requested = false
     from unnest(p_kinds, p_leases, p_recoveries) t (kind, lease, recovery)
     where j.id = any (p_jobs) and t.kind = j.kind
     returning j.*;
@@ -153,14 +154,14 @@ $$;
 -- each what it takes of it and leaves the rest to other claimers.
 create function surefoot.claim_free(
     p_worker text, p_kinds text[], p_leases bigint[], p_recoveries text[], p_queues text[], p_max integer,
-    p_front_queues text[], p_front_kinds text[], p_front_priorities smallint[], p_front_due bigint[],
+    p_front_queues text[], p_front_kinds text[], p_front_urgencies smallint[], p_front_due bigint[],
     p_front_seq bigint[], p_now bigint)
 returns setof surefoot.job language plpgsql as $$
 declare
     v_left integer := p_max;
     v_queues text[];
     v_kinds text[];
-    v_priorities smallint[];
+    v_urgencies smallint[];
     v_due bigint[];
     v_seq bigint[];
     v_takes integer[];
@@ -172,47 +173,47 @@ begin
     for v_pass in 1..4 loop
         exit when v_left <= 0;
         if p_front_queues is not null then
-            select array_agg(l.queue), array_agg(l.kind), array_agg(l.priority), array_agg(l.due_at), array_agg(l.seq),
+            select array_agg(l.queue), array_agg(l.kind), array_agg(l.urgency), array_agg(l.due_at), array_agg(l.seq),
                 array_agg(v_left)
-            into v_queues, v_kinds, v_priorities, v_due, v_seq, v_takes
-            from unnest(p_front_queues, p_front_kinds, p_front_priorities, p_front_due, p_front_seq)
-                l (queue, kind, priority, due_at, seq)
+            into v_queues, v_kinds, v_urgencies, v_due, v_seq, v_takes
+            from unnest(p_front_queues, p_front_kinds, p_front_urgencies, p_front_due, p_front_seq)
+                l (queue, kind, urgency, due_at, seq)
             where l.kind = any (p_kinds) and (p_queues is null or l.queue = any (p_queues))
                 and not exists (select from surefoot.queue_pause p where p.queue = l.queue collate "C");
         else
-            select array_agg(l.queue), array_agg(l.kind), array_agg(l.priority), array_agg(l.due_at), array_agg(l.seq),
+            select array_agg(l.queue), array_agg(l.kind), array_agg(l.urgency), array_agg(l.due_at), array_agg(l.seq),
                 array_agg(v_left)
-            into v_queues, v_kinds, v_priorities, v_due, v_seq, v_takes
+            into v_queues, v_kinds, v_urgencies, v_due, v_seq, v_takes
             from surefoot.served('ready', p_kinds, p_queues) l;
         end if;
         exit when v_queues is null;
         v_seen := 0;
         if cardinality(v_queues) > 1 then
-            select array_agg(s.queue), array_agg(s.kind), array_agg(s.priority), array_agg(s.due_at), array_agg(s.seq),
+            select array_agg(s.queue), array_agg(s.kind), array_agg(s.urgency), array_agg(s.due_at), array_agg(s.seq),
                 array_agg(s.take), coalesce(sum(s.take), 0)
-            into v_queues, v_kinds, v_priorities, v_due, v_seq, v_takes, v_seen
+            into v_queues, v_kinds, v_urgencies, v_due, v_seq, v_takes, v_seen
             from (
-                select r.queue, r.kind, r.priority, r.due_at, r.seq, count(*)::integer as take
+                select r.queue, r.kind, r.urgency, r.due_at, r.seq, count(*)::integer as take
                 from (
-                    select l.queue, l.kind, l.priority, l.due_at, l.seq,
-                        row_number() over (partition by l.queue order by l.priority desc, c.due_at, c.seq) as rank
-                    from unnest(v_queues, v_kinds, v_priorities, v_due, v_seq) l (queue, kind, priority, due_at, seq)
+                    select l.queue, l.kind, l.urgency, l.due_at, l.seq,
+                        row_number() over (partition by l.queue order by l.urgency, c.due_at, c.seq) as rank
+                    from unnest(v_queues, v_kinds, v_urgencies, v_due, v_seq) l (queue, kind, urgency, due_at, seq)
                     cross join lateral (
                         select j.due_at, j.seq from surefoot.job j
                         where j.readiness = 'ready' and j.queue = l.queue and j.kind = l.kind
-                            and - j.priority = - l.priority and (j.due_at, j.seq) >= (l.due_at, l.seq)
+                            and j.urgency = l.urgency and (j.due_at, j.seq) >= (l.due_at, l.seq)
                             and j.due_at <= p_now
                         order by j.due_at, j.seq limit v_left) c
                     order by rank, l.queue collate "C" limit v_left) r
-                group by r.queue, r.kind, r.priority, r.due_at, r.seq) s;
+                group by r.queue, r.kind, r.urgency, r.due_at, r.seq) s;
             exit when v_queues is null;
         end if;
         select array_agg(p.id), coalesce(sum(p.bytes), 0) into v_jobs, v_bytes
-        from unnest(v_queues, v_kinds, v_priorities, v_due, v_seq, v_takes) l (queue, kind, priority, due_at, seq, take)
+        from unnest(v_queues, v_kinds, v_urgencies, v_due, v_seq, v_takes) l (queue, kind, urgency, due_at, seq, take)
         cross join lateral (
             select j.id, octet_length(j.payload) as bytes from surefoot.job j
             where j.readiness = 'ready' and j.queue = l.queue and j.kind = l.kind
-                and - j.priority = - l.priority and (j.due_at, j.seq) >= (l.due_at, l.seq) and j.due_at <= p_now
+                and j.urgency = l.urgency and (j.due_at, j.seq) >= (l.due_at, l.seq) and j.due_at <= p_now
                 and (j.deadline_at is null or j.deadline_at > p_now)
             order by j.due_at, j.seq limit l.take for update skip locked) p;
         exit when v_jobs is null;

@@ -1,5 +1,27 @@
 -- Schema 1, enqueue. The primary key of job_key is the arbiter of a key: never a look before the insert.
 
+-- A job's payload as it was first enqueued, whatever became of it.
+create function surefoot.first_payload(p_job uuid) returns text language sql stable as $$
+    select coalesce(
+        (select r.payload from surefoot.revision r where r.job = p_job and r.number = 0),
+        (select j.payload from surefoot.job j where j.id = p_job),
+        (select d.payload from surefoot.dead_letter d where d.id = p_job),
+        (select h.payload from surefoot.job_history h where h.id = p_job))
+$$;
+
+-- Whether a job without a key that was just written down has ended before: its id says so alone, and then this was its
+-- call repeated, and what was written is taken back. Looked at after the insert, so that it cannot end unseen in between.
+create function surefoot.is_repeated(p_job uuid) returns boolean language plpgsql as $$
+begin
+    if exists (select from surefoot.job_history h where h.id = p_job)
+        or exists (select from surefoot.dead_letter d where d.id = p_job)
+    then
+        delete from surefoot.job j where j.id = p_job;
+        return true;
+    end if;
+    return false;
+end $$;
+
 -- Writes jobs down, in the order of the batch; p_lowest and p_highest bound the ids of those without a key. Answers one
 -- row for each item whose key another job holds: which job, and its payload as first enqueued unless that is the same
 -- text. An item without a row was created, now or by an earlier run of the same call. `holder` is null when the holder
@@ -39,9 +61,9 @@ begin
         returning job
     )
     insert into surefoot.job (
-        id, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, trace, enqueued_at, deadline_at,
+        id, tenant, kind, key, queue, urgency, order_key, concurrency_key, payload, trace, enqueued_at, deadline_at,
         readiness, due_at)
-    select i.id, i.tenant, i.kind, i.key, i.queue, i.priority, i.order_key, i.concurrency_key, i.payload, i.trace,
+    select i.id, i.tenant, i.kind, i.key, i.queue, - i.priority, i.order_key, i.concurrency_key, i.payload, i.trace,
         i.enqueued_at, i.deadline_at,
         surefoot.standing(i.order_key, i.concurrency_key, coalesce(i.run_at, i.enqueued_at), i.enqueued_at),
         coalesce(i.run_at, i.enqueued_at)
@@ -49,13 +71,16 @@ begin
     where i.key is null or i.id in (select c.job from claimed c)
     order by i.place
     on conflict (id) do nothing;
-    -- A job without a key that has finished already is known by its id alone: then this is its call repeated. Looked at
-    -- after the insert, so that it cannot finish unseen in between; ids are mostly new, and one look at their range says so.
-    if exists (select from surefoot.job_history h where h.id between p_lowest and p_highest) then
+    -- As `is_repeated`, for all of them: ids are mostly new, and a look at their range says so.
+    if exists (select from surefoot.job_history h where h.id between p_lowest and p_highest)
+        or exists (select from surefoot.dead_letter d where d.id between p_lowest and p_highest)
+    then
         delete from surefoot.job j
         where j.id = any (array(
-            select h.id from unnest(p_ids, p_keys) i (id, key)
-            cross join lateral (select h.id from surefoot.job_history h where h.id = i.id) h
+            select e.id from unnest(p_ids, p_keys) i (id, key) cross join lateral (
+                select h.id from surefoot.job_history h where h.id = i.id
+                union all
+                select d.id from surefoot.dead_letter d where d.id = i.id) e
             where i.key is null));
     end if;
     if array_length(array_remove(p_keys, null), 1) > 0 then
@@ -65,12 +90,7 @@ begin
         from unnest(p_ids, p_tenants, p_kinds, p_keys, p_payloads) with ordinality
             i (id, tenant, kind, key, payload, place)
         left join surefoot.job_key k on k.key = i.key and k.kind = i.kind and k.tenant = i.tenant
-        left join lateral (
-            select coalesce(
-                (select r.payload from surefoot.revision r where r.job = k.job and r.number = 0),
-                (select j.payload from surefoot.job j where j.id = k.job),
-                (select h.payload from surefoot.job_history h where h.id = k.job)) as payload
-        ) o on true
+        left join lateral (select surefoot.first_payload(k.job) as payload) o on true
         where i.key is not null and k.job is distinct from i.id;
     end if;
 end $$;
@@ -153,11 +173,7 @@ begin
             insert into surefoot.job_key as k (key, kind, tenant, job) values (key, kind, tenant, job_id)
             on conflict on constraint job_key_pkey do nothing;
             exit when found;
-            select k.job, coalesce(
-                (select r.payload from surefoot.revision r where r.job = k.job and r.number = 0),
-                (select j.payload from surefoot.job j where j.id = k.job),
-                (select h.payload from surefoot.job_history h where h.id = k.job))
-            into v_holder, v_payload
+            select k.job, surefoot.first_payload(k.job) into v_holder, v_payload
             from surefoot.job_key k
             where k.key = enqueue.key and k.kind = enqueue.kind and k.tenant = enqueue.tenant;
             if v_holder is not null then
@@ -172,10 +188,10 @@ begin
         end if;
     end if;
     insert into surefoot.job (
-        id, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, trace, enqueued_at, deadline_at,
+        id, tenant, kind, key, queue, urgency, order_key, concurrency_key, payload, trace, enqueued_at, deadline_at,
         readiness, due_at)
     values (
-        job_id, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, trace, v_now,
+        job_id, tenant, kind, key, queue, - priority, order_key, concurrency_key, payload, trace, v_now,
         surefoot.micros(deadline_at), surefoot.standing(order_key, concurrency_key, v_due, v_now), v_due);
     if notify then
         perform pg_notify('surefoot', queue);

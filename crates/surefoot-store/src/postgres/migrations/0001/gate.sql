@@ -13,7 +13,7 @@ returns boolean language sql stable as $$
         or (p_state = 'pending' and exists (
             select from surefoot.job e
             where e.tenant = p_tenant and e.order_key = p_order_key and e.order_key is not null
-                and e.state <> 'dead' and e.seq < p_seq)))
+                and e.state = 'pending' and e.seq < p_seq)))
 $$;
 
 -- How many jobs of a concurrency key run.
@@ -21,7 +21,7 @@ create function surefoot.running_of_key(p_kind text, p_tenant text, p_concurrenc
 returns integer language sql stable as $$
     select count(*)::integer from surefoot.job r
     where r.kind = p_kind and r.tenant = p_tenant and r.concurrency_key = p_concurrency_key
-        and r.concurrency_key is not null and r.state = 'running'
+        and r.concurrency_key is not null and r.readiness = 'running'
 $$;
 
 -- Brings back jobs that stand crowded although their concurrency key has room for this claim: of at most 256 keys of
@@ -39,13 +39,13 @@ begin
             select t.kind, f.tenant, f.concurrency_key, t.key_max, 1
             from unnest(p_kinds, p_key_max) t (kind, key_max) cross join lateral (
                 select j.tenant, j.concurrency_key from surefoot.job j
-                where j.readiness = 'crowded' and j.kind = t.kind
+                where j.readiness = 'crowded' and j.kind = t.kind and j.concurrency_key is not null
                 order by j.tenant, j.concurrency_key limit 1) f
             union all
             select c.kind, n.tenant, n.concurrency_key, c.key_max, c.number + 1
             from crowd c cross join lateral (
                 select j.tenant, j.concurrency_key from surefoot.job j
-                where j.readiness = 'crowded' and j.kind = c.kind
+                where j.readiness = 'crowded' and j.kind = c.kind and j.concurrency_key is not null
                     and (j.tenant, j.concurrency_key) > (c.tenant, c.concurrency_key)
                 order by j.tenant, j.concurrency_key limit 1) n
             where c.number < 256
@@ -58,10 +58,10 @@ begin
         select b.id from room r cross join lateral (
             select j.id from surefoot.job j
             where j.readiness = 'crowded' and j.kind = r.kind and j.tenant = r.tenant
-                and j.concurrency_key = r.concurrency_key
+                and j.concurrency_key = r.concurrency_key and j.concurrency_key is not null
                 and (p_queues is null or j.queue = any (p_queues))
                 and not exists (select from surefoot.queue_pause p where p.queue = j.queue)
-            order by - j.priority, j.due_at, j.seq limit r.room for update skip locked) b
+            order by j.urgency, j.due_at, j.seq limit r.room for update skip locked) b
         where r.room > 0));
 end $$;
 
@@ -81,7 +81,7 @@ begin
             cross join lateral (
                 select f.id from surefoot.job f
                 where f.tenant = k.tenant and f.order_key = k.order_key and f.order_key is not null
-                    and f.state <> 'dead'
+                    and f.state = 'pending'
                 order by f.seq limit 1) front
             cross join lateral (
                 select j.id from surefoot.job j
@@ -101,8 +101,8 @@ begin
             cross join lateral (
                 select j.id from surefoot.job j
                 where j.readiness = 'crowded' and j.kind = k.kind and j.tenant = k.tenant
-                    and j.concurrency_key = k.concurrency_key
-                order by - j.priority, j.due_at, j.seq limit k.freed for update skip locked) b));
+                    and j.concurrency_key = k.concurrency_key and j.concurrency_key is not null
+                order by j.urgency, j.due_at, j.seq limit k.freed for update skip locked) b));
     end if;
 end $$;
 
@@ -119,7 +119,7 @@ declare
     v_window integer;
     v_queues text[];
     v_kinds text[];
-    v_priorities smallint[];
+    v_urgencies smallint[];
     v_gated boolean[];
     v_due bigint[];
     v_seq bigint[];
@@ -141,15 +141,15 @@ begin
         from unnest(p_kinds, p_kind_max) with ordinality t (kind, kind_max, place)
         left join lateral (
             select count(*)::integer as running from surefoot.job j
-            where t.kind_max is not null and j.state = 'running' and j.kind = t.kind) r on true;
+            where t.kind_max is not null and j.readiness = 'running' and j.kind = t.kind) r on true;
         select array_agg(t.queue_max - r.running order by t.place) into v_queue_room
         from unnest(p_limit_queues, p_limits) with ordinality t (queue, queue_max, place)
         cross join lateral (
             select count(*)::integer as running from surefoot.job j
-            where j.state = 'running' and j.queue = t.queue) r;
-        select array_agg(l.queue), array_agg(l.kind), array_agg(l.priority), array_agg(l.gated), array_agg(l.due_at),
+            where j.readiness = 'running' and j.queue = t.queue) r;
+        select array_agg(l.queue), array_agg(l.kind), array_agg(l.urgency), array_agg(l.gated), array_agg(l.due_at),
             array_agg(l.seq)
-        into v_queues, v_kinds, v_priorities, v_gated, v_due, v_seq
+        into v_queues, v_kinds, v_urgencies, v_gated, v_due, v_seq
         from (
             select r.*, false as gated from surefoot.served('ready', p_kinds, p_queues) r
             union all
@@ -175,16 +175,16 @@ begin
                     case when f.concurrency_key is not null
                         then dense_rank() over (order by l.kind, f.tenant, f.concurrency_key) end as key_place,
                     count(*) filter (where not f.wait)
-                        over (partition by l.queue order by l.priority desc, f.due_at, f.seq) as rank,
-                    row_number() over (partition by l.queue, l.kind, l.priority, f.gated order by f.due_at, f.seq) as depth
-                from unnest(v_queues, v_kinds, v_priorities, v_gated, v_due, v_seq)
-                    l (queue, kind, priority, gated, due_at, seq)
+                        over (partition by l.queue order by l.urgency, f.due_at, f.seq) as rank,
+                    row_number() over (partition by l.queue, l.kind, l.urgency, f.gated order by f.due_at, f.seq) as depth
+                from unnest(v_queues, v_kinds, v_urgencies, v_gated, v_due, v_seq)
+                    l (queue, kind, urgency, gated, due_at, seq)
                 cross join lateral (
                     select j.id, j.tenant, j.concurrency_key, j.due_at, j.seq, l.gated,
                         l.gated and surefoot.must_wait(j.id, j.tenant, j.order_key, j.state, j.seq) as wait
                     from surefoot.job j
                     where j.readiness = case when l.gated then 'gated' else 'ready' end
-                        and j.queue = l.queue and j.kind = l.kind and - j.priority = - l.priority
+                        and j.queue = l.queue and j.kind = l.kind and j.urgency = l.urgency
                         and (j.due_at, j.seq) >= (l.due_at, l.seq) and j.due_at <= p_now
                         and (j.deadline_at is null or j.deadline_at > p_now)
                     order by j.due_at, j.seq limit v_window) f) s
@@ -250,7 +250,7 @@ end $$;
 create function surefoot.claim(
     p_worker text, p_kinds text[], p_leases bigint[], p_recoveries text[], p_kind_max integer[], p_key_max integer[],
     p_queues text[], p_limit_queues text[], p_limits integer[], p_max integer,
-    p_front_queues text[], p_front_kinds text[], p_front_priorities smallint[], p_front_due bigint[],
+    p_front_queues text[], p_front_kinds text[], p_front_urgencies smallint[], p_front_due bigint[],
     p_front_seq bigint[], p_now bigint)
 returns setof surefoot.job language plpgsql as $$
 begin
@@ -271,6 +271,6 @@ begin
     else
         return query select * from surefoot.claim_free(
             p_worker, p_kinds, p_leases, p_recoveries, p_queues, p_max, p_front_queues, p_front_kinds,
-            p_front_priorities, p_front_due, p_front_seq, p_now);
+            p_front_urgencies, p_front_due, p_front_seq, p_now);
     end if;
 end $$;

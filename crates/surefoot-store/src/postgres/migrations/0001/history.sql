@@ -6,7 +6,7 @@ create function surefoot.id_floor(p_micros bigint) returns uuid language sql imm
     select (lpad(to_hex(p_micros / 1000), 12, '0') || repeat('0', 20))::uuid
 $$;
 
--- Makes the partitions of this week and of the next five. One that cannot be had at once (a lock that somebody holds, or
+-- Makes the partitions of this week and of the next two: each one costs a little wherever history is looked into. One that cannot be had at once (a lock that somebody holds, or
 -- rows of that week in the default partition, where they may stay) is left to the next call.
 create function surefoot.prepare_partitions(p_now bigint) returns void language plpgsql as $$
 declare
@@ -17,7 +17,7 @@ declare
     t record;
 begin
     perform set_config('lock_timeout', '500ms', true);
-    for v_number in 0..5 loop
+    for v_number in 0..2 loop
         v_from := (p_now / v_week + v_number) * v_week;
         v_suffix := to_char(to_timestamp(v_from / 1000000) at time zone 'UTC', 'YYYYMMDD');
         for t in select * from (values ('job_history', 'id'), ('attempt', 'job')) t (parent, id_column) loop
@@ -115,12 +115,14 @@ begin
         select k.job from surefoot.job_key k
         where k.job >= p_low and k.job < p_high and not k.job = any (v_late)
             and not exists (select from surefoot.job j where j.id = k.job)
+            and not exists (select from surefoot.dead_letter d where d.id = k.job)
             and not exists (select from surefoot.job_history_default h where h.id = k.job)
         limit 5000)
         || array(
         select a.job from surefoot.action a
         where a.job >= p_low and a.job < p_high and not a.job = any (v_late)
             and not exists (select from surefoot.job j where j.id = a.job)
+            and not exists (select from surefoot.dead_letter d where d.id = a.job)
             and not exists (select from surefoot.job_history_default h where h.id = a.job)
         limit 5000);
     if cardinality(v_leave) > 0 then
@@ -156,7 +158,7 @@ begin
     return v_rows;
 end $$;
 
--- Drops the attempts of weeks of which no job is left, in the small table or in history.
+-- Drops the attempts of weeks of which no job is left anywhere.
 create function surefoot.drop_attempts(p_cutoff bigint) returns void language plpgsql as $$
 declare
     w record;
@@ -165,6 +167,7 @@ begin
         select a.suffix from surefoot.weeks_of('attempt') a
         where a.over_at < p_cutoff and to_regclass(format('surefoot.%I', 'job_history_' || a.suffix)) is null
             and not exists (select from surefoot.job j where j.id >= a.low and j.id < a.high)
+            and not exists (select from surefoot.dead_letter d where d.id >= a.low and d.id < a.high)
             and not exists (select from surefoot.job_history_default h where h.id >= a.low and h.id < a.high)
     loop
         execute format('alter table surefoot.attempt detach partition surefoot.%I', 'attempt_' || w.suffix);

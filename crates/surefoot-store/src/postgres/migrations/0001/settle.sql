@@ -1,6 +1,4 @@
--- Schema 1, settle. Items stand in the order of their ids, so that batches that overlap lock rows in one order. Rows are
--- found by their id alone: `state || ''` keeps the planner from reading all that runs, for each item, from the partial
--- index of what runs, which it takes for short.
+-- Schema 1, settle. Items stand in the order of their ids, so that batches that overlap lock rows in one order.
 
 -- Applies settlements, each under its fence; a batch names a job once. Answers null when all were applied; else for each
 -- item 0 (applied), 1 (already applied before: the same call repeated) or 2 (stale: nothing was written).
@@ -18,66 +16,83 @@ declare
     v_concurrency_keys text[] := '{}';
     v_applied uuid[] := '{}';
     v_count integer := 0;
+    v_waits constant boolean := p_next && array['pending', 'retrying'];
     g record;
 begin
-    -- What is finished leaves the small table for history, and so does what would wait again but was asked to stop.
-    if p_next && array['succeeded', 'cancelled', 'pending', 'retrying'] then
-        with gone as (
-            delete from surefoot.job j
-            using unnest(
-                p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts, p_results,
-                p_outcomes, p_errors, p_ended_at)
-                i (job, epoch, lapsed_before, failed, crashed, deferred, unknown, next, at, text, result, outcome, error, ended_at)
-            where (i.next in ('succeeded', 'cancelled') or (i.next in ('pending', 'retrying') and j.cancel_requested))
-                and j.id = i.job and j.epoch = i.epoch and j.state || '' = 'running'
-                and (i.lapsed_before is null or j.lease_until < i.lapsed_before)
-            returning j.id, j.seq, j.tenant, j.kind, j.key, j.queue, j.priority, j.order_key, j.concurrency_key,
-                j.payload, j.revision, j.generation, j.trace, j.enqueued_at, j.deadline_at, j.starts, i.failed,
-                i.crashed, i.deferred, i.unknown,
-                case when i.next in ('pending', 'retrying') then 'cancelled' else i.next end as next,
-                case when i.next in ('pending', 'retrying') then i.ended_at else i.at end as at,
-                case when i.next in ('pending', 'retrying') then coalesce(i.error, 'cancelled on request') else i.text end as text,
-                i.result, j.epoch, j.worker, j.started_at, i.ended_at,
-                i.outcome, i.error
-        ),
-        kept as (
-            insert into surefoot.job_history (
-                id, seq, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, revision, generation,
-                trace, enqueued_at, deadline_at, starts, failed, crashed, deferred, unknown, state, ended_at, reason, result,
-                epoch, worker, started_at, attempt_ended_at, outcome, error)
-            select * from gone
-            on conflict (id) do nothing
-        )
-        select count(*), array_agg(n.id),
-            array_agg(n.tenant) filter (where n.order_key is not null),
-            array_agg(n.order_key) filter (where n.order_key is not null),
-            array_agg(n.kind) filter (where n.concurrency_key is not null),
-            array_agg(n.tenant) filter (where n.concurrency_key is not null),
-            array_agg(n.concurrency_key) filter (where n.concurrency_key is not null)
-        into v_count, v_applied, v_order_tenants, v_order_keys, v_kinds, v_tenants, v_concurrency_keys
-        from gone n;
-    end if;
-    -- What goes on stays, and leaves a record of its attempt. A retry holds its order key.
-    if 'pending' = any (p_next) or 'retrying' = any (p_next) or 'dead' = any (p_next) then
-        with item as (
-            select * from unnest(
-                p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts,
-                p_dead_reasons, p_fingerprints, p_outcomes, p_errors, p_ended_at)
-                i (job, epoch, lapsed_before, failed, crashed, deferred, unknown, next, at, text, dead_reason, fingerprint,
-                    outcome, error, ended_at)
-            where i.next in ('pending', 'retrying', 'dead')
-        ),
-        went_on as (
+    -- What is finished or dead leaves the small table, and so does what would wait again but was asked to stop.
+    with item as (
+        select * from unnest(
+            p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts,
+            p_results, p_dead_reasons, p_fingerprints, p_outcomes, p_errors, p_ended_at)
+            i (job, epoch, lapsed_before, failed, crashed, deferred, unknown, next, at, text, result, dead_reason,
+                fingerprint, outcome, error, ended_at)
+    ),
+    gone as (
+        delete from surefoot.job j
+        using item i
+        where j.id = i.job and j.epoch = i.epoch and j.state = 'running'
+            and (i.lapsed_before is null or j.due_at < i.lapsed_before)
+            and (i.next not in ('pending', 'retrying') or j.cancel_requested)
+        returning j.id, j.seq, j.tenant, j.kind, j.key, j.queue, - j.urgency as priority, j.order_key,
+            j.concurrency_key, j.payload, j.revision, j.generation, j.trace, j.enqueued_at, j.deadline_at, j.starts,
+            i.failed, i.crashed, i.deferred, i.unknown, j.epoch, j.worker, j.started_at,
+            case when i.next in ('pending', 'retrying') then 'cancelled' else i.next end as next,
+            case when i.next in ('pending', 'retrying') then i.ended_at else i.at end as at,
+            case when i.next in ('pending', 'retrying')
+                then coalesce(i.error, 'cancelled on request') else i.text end as text,
+            i.result, i.dead_reason, i.fingerprint, i.outcome, i.error, i.ended_at
+    ),
+    kept as (
+        insert into surefoot.job_history (
+            id, seq, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, revision, generation,
+            trace, enqueued_at, deadline_at, starts, failed, crashed, deferred, unknown, state, ended_at, reason,
+            result, epoch, worker, started_at, attempt_ended_at, outcome, error)
+        select n.id, n.seq, n.tenant, n.kind, n.key, n.queue, n.priority, n.order_key, n.concurrency_key, n.payload,
+            n.revision, n.generation, n.trace, n.enqueued_at, n.deadline_at, n.starts, n.failed, n.crashed, n.deferred,
+            n.unknown, n.next, n.at, n.text, n.result, n.epoch, n.worker, n.started_at, n.ended_at, n.outcome, n.error
+        from gone n where n.next <> 'dead'
+        on conflict (id) do nothing
+    ),
+    died as (
+        insert into surefoot.dead_letter (
+            id, seq, tenant, kind, key, queue, priority, order_key, concurrency_key, payload, revision, generation,
+            trace, enqueued_at, deadline_at, starts, failed, crashed, deferred, unknown, epoch, dead_at, dead_reason,
+            fingerprint, error)
+        select n.id, n.seq, n.tenant, n.kind, n.key, n.queue, n.priority, n.order_key, n.concurrency_key, n.payload,
+            n.revision, n.generation, n.trace, n.enqueued_at, n.deadline_at, n.starts, n.failed, n.crashed, n.deferred,
+            n.unknown, n.epoch, n.at, n.dead_reason, n.fingerprint, n.text
+        from gone n where n.next = 'dead'
+        on conflict (id) do nothing
+    ),
+    recorded as (
+        insert into surefoot.attempt (job, number, epoch, worker, started_at, ended_at, outcome, error)
+        select n.id, n.starts, n.epoch, n.worker, n.started_at, n.ended_at, n.outcome, n.error
+        from gone n where n.next = 'dead'
+        on conflict (job, number) do nothing
+    )
+    select count(*), array_agg(n.id),
+        array_agg(n.tenant) filter (where n.order_key is not null),
+        array_agg(n.order_key) filter (where n.order_key is not null),
+        array_agg(n.kind) filter (where n.concurrency_key is not null),
+        array_agg(n.tenant) filter (where n.concurrency_key is not null),
+        array_agg(n.concurrency_key) filter (where n.concurrency_key is not null)
+    into v_count, v_applied, v_order_tenants, v_order_keys, v_kinds, v_tenants, v_concurrency_keys
+    from gone n;
+    -- What waits again stays, and leaves a record of its attempt. A retry holds its order key.
+    if v_waits then
+        with went_on as (
             update surefoot.job j
-            set state = i.next, failed = i.failed, crashed = i.crashed, deferred = i.deferred, unknown = i.unknown, error = i.text,
-                readiness = case when i.next <> 'dead'
-                    then surefoot.standing(j.order_key, j.concurrency_key, i.at, p_now) end,
-                due_at = case when i.next <> 'dead' then i.at else j.due_at end,
-                dead_at = case when i.next = 'dead' then i.at end,
-                dead_reason = i.dead_reason, fingerprint = i.fingerprint
-            from item i
-            where j.id = i.job and j.epoch = i.epoch and j.state || '' = 'running'
-                and (i.lapsed_before is null or j.lease_until < i.lapsed_before)
+            set state = i.next, failed = i.failed, crashed = i.crashed, deferred = i.deferred, unknown = i.unknown,
+                error = i.text, due_at = i.at,
+                readiness = surefoot.standing(j.order_key, j.concurrency_key, i.at, p_now)
+            from unnest(
+                p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts,
+                p_outcomes, p_errors, p_ended_at)
+                i (job, epoch, lapsed_before, failed, crashed, deferred, unknown, next, at, text, outcome, error,
+                    ended_at)
+            where i.next in ('pending', 'retrying')
+                and j.id = i.job and j.epoch = i.epoch and j.state = 'running'
+                and (i.lapsed_before is null or j.due_at < i.lapsed_before)
             returning j.id, j.tenant, j.kind, j.order_key, j.concurrency_key, j.state, j.starts, j.epoch, j.worker,
                 j.started_at, i.ended_at, i.outcome, i.error
         ),
@@ -134,7 +149,7 @@ create function surefoot.advance(
     p_dead_reasons text[], p_fingerprints bigint[], p_outcomes text[], p_errors text[], p_ended_at bigint[],
     p_worker text, p_kinds text[], p_leases bigint[], p_recoveries text[], p_kind_max integer[], p_key_max integer[],
     p_queues text[], p_limit_queues text[], p_limits integer[], p_max integer,
-    p_front_queues text[], p_front_kinds text[], p_front_priorities smallint[], p_front_due bigint[],
+    p_front_queues text[], p_front_kinds text[], p_front_urgencies smallint[], p_front_due bigint[],
     p_front_seq bigint[], p_now bigint)
 returns table (
     answers smallint[], next_due bigint, entries_read bigint, id uuid, seq bigint, tenant text, kind text, key text,
@@ -168,12 +183,12 @@ begin
     if p_max > 0 then
         return query
         select null::smallint[], null::bigint, null::bigint, j.id, j.seq, j.tenant::text, j.kind::text, j.key::text,
-            j.queue::text, j.priority, j.order_key::text, j.concurrency_key::text, j.payload, j.revision, j.generation,
-            j.trace, j.enqueued_at, j.deadline_at, j.starts, j.failed, j.crashed, j.deferred, j.unknown, j.due_at,
-            j.epoch, j.worker, j.started_at, j.lease_until, j.recovery, j.cancel_requested
+            j.queue::text, (- j.urgency)::smallint, j.order_key::text, j.concurrency_key::text, j.payload, j.revision, j.generation,
+            j.trace, j.enqueued_at, j.deadline_at, j.starts, j.failed, j.crashed, j.deferred, j.unknown,
+            j.was_due_at, j.epoch, j.worker, j.started_at, j.due_at, j.recovery, j.cancel_requested
         from surefoot.claim(
             p_worker, p_kinds, p_leases, p_recoveries, p_kind_max, p_key_max, p_queues, p_limit_queues, p_limits,
-            p_max, p_front_queues, p_front_kinds, p_front_priorities, p_front_due, p_front_seq, p_now) j;
+            p_max, p_front_queues, p_front_kinds, p_front_urgencies, p_front_due, p_front_seq, p_now) j;
     end if;
     answers := v_answers;
     next_due := v_next_due;

@@ -1,10 +1,13 @@
 -- Schema 1, tables. Times are microseconds since 1970. Names compare by their bytes (collation C), as in Rust.
 
--- What waits, runs or is dead: small, and changed often. `seq` is the order of enqueuing.
--- `readiness` says where a waiting job stands: `ready` and `gated` may be claimed (gated ones share an order key or a
--- concurrency key with others, so only a claim that holds the gate takes them); `scheduled` waits for its time;
--- `parked` stands behind its order key, `crowded` behind its concurrency key; `overdue` is past its deadline.
--- The columns of the last lease stay when it ends; `state` says whether they count.
+-- What waits or runs: small, and changed often. `seq` is the order of enqueuing, `urgency` the priority with its sign
+-- turned, so that the most urgent comes first.
+-- `readiness` says where a job stands: `ready` and `gated` may be claimed (gated ones share an order key or a concurrency
+-- key with others, so only a claim that holds the gate takes them); `scheduled` waits for its time; `parked` stands behind
+-- its order key, `crowded` behind its concurrency key; `overdue` is past its deadline; `running` is claimed.
+-- `due_at` is when a waiting job is due and when a running one's lease ends; the other columns of a lease stay when it
+-- ends. There are few indexes, no checks and few conditions on indexes, because each costs every statement that writes
+-- one row more than writing that row.
 create table surefoot.job (
     id uuid not null,
     seq bigint not null generated always as identity,
@@ -12,7 +15,7 @@ create table surefoot.job (
     kind text collate "C" not null,
     key text collate "C",
     queue text collate "C" not null,
-    priority smallint not null,
+    urgency smallint not null,
     order_key text collate "C",
     concurrency_key text collate "C",
     payload text not null,
@@ -27,24 +30,16 @@ create table surefoot.job (
     deferred integer not null default 0,
     unknown integer not null default 0,
     state text collate "C" not null default 'pending',
-    readiness text collate "C",
+    readiness text collate "C" not null,
     due_at bigint not null,
     error text,
     epoch bigint not null default 0,
     worker text,
     started_at bigint,
-    lease_until bigint,
+    was_due_at bigint,
     recovery text,
     cancel_requested boolean not null default false,
-    dead_at bigint,
-    dead_reason text collate "C",
-    fingerprint bigint,
-    constraint job_pkey primary key (id),
-    constraint job_state check (state in ('pending', 'running', 'retrying', 'dead')),
-    constraint job_readiness check (
-        readiness in ('ready', 'gated', 'scheduled', 'parked', 'crowded', 'overdue')
-        and (readiness is not null) = (state in ('pending', 'retrying'))
-    )
+    constraint job_pkey primary key (id)
 ) with (
     fillfactor = 80,
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
@@ -52,25 +47,47 @@ create table surefoot.job (
     autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 100000
 );
 
--- A lane is (queue, kind, priority). Within a lane and a readiness, jobs stand in the order in which they are claimed.
-create index job_lane on surefoot.job (readiness, queue, kind, (- priority), due_at, seq) where readiness is not null;
-create index job_running on surefoot.job (queue, kind, lease_until) where state = 'running';
-create index job_order on surefoot.job (tenant, order_key, seq) where order_key is not null and state <> 'dead';
-create index job_holder on surefoot.job (tenant, order_key)
-    where order_key is not null and state in ('running', 'retrying');
-create index job_sharing on surefoot.job (kind, tenant, concurrency_key)
-    where concurrency_key is not null and state = 'running';
-create index job_crowded on surefoot.job (kind, tenant, concurrency_key, (- priority), due_at, seq)
-    where readiness = 'crowded';
-create index job_deadline on surefoot.job (deadline_at)
-    where deadline_at is not null and readiness is not null;
-create index job_claimable_deadline on surefoot.job (deadline_at)
-    where deadline_at is not null and readiness in ('ready', 'gated');
+-- A lane is (queue, kind, urgency) within a readiness. In it, jobs stand in the order in which they are claimed; running
+-- ones in the order in which their leases end.
+create index job_lane on surefoot.job (readiness, queue, kind, urgency, due_at, seq);
+create index job_line on surefoot.job (tenant, order_key, state, seq) where order_key is not null;
+create index job_sharing on surefoot.job (kind, readiness, tenant, concurrency_key, urgency, due_at, seq)
+    where concurrency_key is not null;
+create index job_deadline on surefoot.job (readiness, deadline_at) where deadline_at is not null;
 create index job_retrying on surefoot.job (id) where state = 'retrying';
-create index job_dead on surefoot.job (id) where state = 'dead';
-create index job_dead_group on surefoot.job (kind, dead_reason, fingerprint, dead_at, id) where state = 'dead';
-create index job_dead_fingerprint on surefoot.job (fingerprint, id) where state = 'dead';
-create index job_dead_lane on surefoot.job (queue, kind, dead_at) where state = 'dead';
+
+-- What will not run again by itself and waits for a person. A replay moves it back, with its seq and its epoch.
+create table surefoot.dead_letter (
+    id uuid not null,
+    seq bigint not null,
+    tenant text collate "C" not null,
+    kind text collate "C" not null,
+    key text collate "C",
+    queue text collate "C" not null,
+    priority smallint not null,
+    order_key text collate "C",
+    concurrency_key text collate "C",
+    payload text not null,
+    revision integer not null,
+    generation integer not null,
+    trace text,
+    enqueued_at bigint not null,
+    deadline_at bigint,
+    starts integer not null,
+    failed integer not null,
+    crashed integer not null,
+    deferred integer not null,
+    unknown integer not null,
+    epoch bigint not null,
+    dead_at bigint not null,
+    dead_reason text collate "C" not null,
+    fingerprint bigint not null,
+    error text not null,
+    constraint dead_letter_pkey primary key (id)
+);
+create index dead_letter_group on surefoot.dead_letter (kind, dead_reason, fingerprint, dead_at, id);
+create index dead_letter_fingerprint on surefoot.dead_letter (fingerprint, id);
+create index dead_letter_lane on surefoot.dead_letter (queue, kind, dead_at);
 
 -- The arbiter of "the same key is the same job". The key leads, so that a search by key alone uses it too.
 create table surefoot.job_key (

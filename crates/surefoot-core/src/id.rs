@@ -156,6 +156,14 @@ checked_text!(
     Worker, "worker", 128, Alphabet::Word
 );
 checked_text!(
+    /// What a handler calls one of its effects, such as `psp.refund`. 1 to 128 bytes.
+    EffectName, "effect", 128, Alphabet::Word
+);
+checked_text!(
+    /// Something that we call. 1 to 128 bytes of letters, digits and `_ . : / -`.
+    DependencyName, "dependency", 128, Alphabet::Word
+);
+checked_text!(
     /// Who did something by hand. 1 to 128 printable bytes.
     Actor, "actor", 128, Alphabet::Printable
 );
@@ -260,14 +268,34 @@ impl fmt::Display for Epoch {
 pub struct ProviderKey(String);
 
 impl ProviderKey {
-    /// The key of a job's effect in its generation (1 at first).
+    /// The key of a job's first effect in its generation (1 at first).
     #[must_use]
     pub fn of(job: JobId, generation: u32) -> Self {
-        if generation <= 1 {
-            Self(job.to_string())
-        } else {
-            Self(format!("{job}.{generation}"))
-        }
+        Self::of_effect(job, generation, 0)
+    }
+
+    /// The key of a job's effect at a place, counted from 0.
+    #[must_use]
+    pub fn of_effect(job: JobId, generation: u32, place: u32) -> Self {
+        Self(match (generation, place) {
+            (0 | 1, 0) => job.to_string(),
+            (generation, 0) => format!("{job}.{generation}"),
+            (generation, place) => format!("{job}.{generation}.{place}"),
+        })
+    }
+
+    /// The job, the generation and the place of a key that was made here; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<(JobId, u32, u32)> {
+        let mut parts = text.split('.');
+        let job = parts.next()?.parse().ok()?;
+        let mut number = |otherwise| match parts.next() {
+            None => Some(otherwise),
+            Some(digits) => digits.parse().ok(),
+        };
+        let (generation, place) = (number(1)?, number(0)?);
+        (Self::of_effect(job, generation, place).as_str() == text)
+            .then_some((job, generation, place))
     }
 
     /// The key as it travels, for example in `Idempotency-Key`.
@@ -329,5 +357,27 @@ mod tests {
         let job = JobId::new(Timestamp::from_micros(0), [7; 10]);
         assert_eq!(ProviderKey::of(job, 1), ProviderKey::of(job, 1));
         assert_ne!(ProviderKey::of(job, 1), ProviderKey::of(job, 2));
+    }
+
+    #[test]
+    fn a_provider_key_names_its_effect_and_reads_back() {
+        let job = JobId::new(Timestamp::from_micros(0), [7; 10]);
+        let places = [(1, 0), (2, 0), (1, 1), (3, 12)];
+        for (generation, place) in places {
+            let key = ProviderKey::of_effect(job, generation, place);
+            assert_eq!(
+                ProviderKey::parse(key.as_str()),
+                Some((job, generation, place))
+            );
+        }
+        for other in [
+            "",
+            "key",
+            &format!("{job}.1"),
+            &format!("{job}.2.0"),
+            &format!("{job}.2.1.4"),
+        ] {
+            assert_eq!(ProviderKey::parse(other), None, "{other}");
+        }
     }
 }

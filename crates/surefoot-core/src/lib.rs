@@ -3,13 +3,14 @@
 //! Everything here is pure and deterministic: no clock, no randomness, no I/O, no runtime. Time and dice are
 //! arguments ([`time::Timestamp`], [`time::Roll`]); what remembers is behind a port ([`port::Store`]).
 //!
-//! - [`job`]: a job, its states, its attempts. [`settle`]: what follows from an attempt.
+//! - [`job`]: a job, its states, its attempts. [`effect`]: what a job does outside. [`settle`]: what follows from an attempt.
 //! - [`failure`], [`classify`], [`retry_after`]: what a failure means. [`backoff`], [`policy`], [`timeouts`]: how a
 //!   kind is run. [`payload`], [`canonical`], [`text`], [`id`]: checked values.
 
 pub mod backoff;
 pub mod canonical;
 pub mod classify;
+pub mod effect;
 pub mod error;
 pub mod failure;
 pub mod id;

@@ -6,6 +6,7 @@ mod decision;
 use std::time::Duration;
 
 use self::decision::Decision;
+use crate::effect::{self, Effect};
 use crate::failure::Failure;
 use crate::id::{Epoch, JobId, Kind};
 use crate::job::{AttemptOutcome, Counts, DeadReason, Death, LeasedJob};
@@ -28,6 +29,8 @@ pub enum Report {
     Succeeded(Payload),
     /// The handler returned a failure.
     Failed(Failure),
+    /// The handler sent nothing: it asked what became of an earlier call, and nobody knows yet. No attempt is used up.
+    StillUnknown(ErrorText),
     /// The handler was stopped by this time-out.
     TimedOut(TimeoutKind),
     /// The job is given back before its handler began, such as by a drain.
@@ -81,6 +84,13 @@ pub enum Next {
         /// What the attempt said.
         error: ErrorText,
     },
+    /// Asks before it sends anything again. A cancellation that was asked for waits for the answer.
+    Verifying {
+        /// The earliest time it asks.
+        due_at: Timestamp,
+        /// Why nobody knows.
+        error: ErrorText,
+    },
     /// Done.
     Succeeded {
         /// When.
@@ -99,8 +109,10 @@ pub enum Next {
     },
 }
 
-/// Decides what follows from `report` on `job`.
+/// Decides what follows from `report` on `job`, whose effects so far are `effects`.
 ///
+/// - While an effect may have happened, it decides and not the report: the provider is asked, the call is sent again
+///   where its recovery allows that, or a person decides. A job never succeeds, fails or is withdrawn meanwhile.
 /// - A success is a success, also after a cancellation was asked for.
 /// - An outcome that nobody knows (reported unknown, timed out, lost) is retried only where the recovery allows a
 ///   second call; else it is a dead letter that says so.
@@ -109,6 +121,7 @@ pub enum Next {
 #[must_use]
 pub fn settle(
     job: &LeasedJob,
+    effects: &[Effect],
     report: Report,
     policy: &JobPolicy,
     now: Timestamp,
@@ -120,16 +133,19 @@ pub fn settle(
         now,
         roll,
     };
+    let doubt = effect::doubt(effects, now);
+    let report = decision.doubted(report, &doubt);
     let (outcome, error, counts, next) = match report {
         Report::Succeeded(result) => decision.succeeded(result),
-        Report::Failed(failure) => decision.failed(failure),
+        Report::Failed(failure) => decision.failed(failure, &doubt),
+        Report::StillUnknown(error) => decision.still_unknown(error, &doubt),
         Report::TimedOut(kind) => decision.timed_out(kind),
         Report::Released(reason) => decision.released(reason),
         Report::Interrupted(reason) => decision.interrupted(reason),
         Report::Lost => decision.lost(),
     };
-    let counts = decision.with_unknown(outcome, counts);
-    let next = decision.honest(next, counts);
+    let counts = decision.with_unknown(outcome, counts, effects);
+    let next = decision.honest(decision.in_doubt(next, doubt), counts);
     let lapsed_before = (outcome == AttemptOutcome::Lost).then_some(now);
     Settlement {
         job: job.id,

@@ -67,6 +67,7 @@ mod tests {
             },
         };
         let attempts = (1_u32..).zip(outcomes).map(|(number, outcome)| Attempt {
+            late: None,
             number,
             epoch: Epoch(number.into()),
             worker: Worker::new("w").unwrap(),

@@ -27,6 +27,7 @@ pub(crate) fn status_text(facts: StatusFacts<'_>, language: Language) -> String 
         JobState::Pending { due_at } => pending(*due_at, facts.now, language),
         JobState::Running(run) => running(run.cancel_requested, facts.starts, language),
         JobState::Retrying { due_at, .. } => retrying(facts, *due_at, language),
+        JobState::Verifying { due_at, .. } => verifying(*due_at, facts.now, language),
         JobState::Succeeded { .. } => pick(language, "Done.", "Đã xong."),
         JobState::Dead(death) => dead(facts, death.reason, language),
         JobState::Cancelled { .. } if facts.may_have_happened() => pick(
@@ -115,6 +116,20 @@ fn retrying(facts: StatusFacts<'_>, due_at: Timestamp, language: Language) -> St
         (English, false) => format!("{fault}; trying again at {time}."),
         (Vietnamese, true) => format!("{fault}; sắp thử lại."),
         (Vietnamese, false) => format!("{fault}; sẽ thử lại lúc {time}."),
+    }
+}
+
+fn verifying(due_at: Timestamp, now: Timestamp, language: Language) -> String {
+    let time = clock(due_at, now);
+    match (language, due_at <= now) {
+        (English, true) => "We are asking whether it went through.".to_owned(),
+        (English, false) => {
+            format!("We do not know yet whether it went through; asking again at {time}.")
+        }
+        (Vietnamese, true) => "Đang kiểm tra xem việc này đã được thực hiện chưa.".to_owned(),
+        (Vietnamese, false) => {
+            format!("Chưa biết việc này đã được thực hiện hay chưa; sẽ kiểm tra lại lúc {time}.")
+        }
     }
 }
 

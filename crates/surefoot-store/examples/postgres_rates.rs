@@ -370,6 +370,7 @@ async fn advances(store: &Arc<PostgresStore>, batch: usize, jobs: usize) -> Outc
                     .map(|job| {
                         settle(
                             job,
+                            &[],
                             Report::Succeeded(Payload::null()),
                             &policy,
                             now(),

@@ -156,6 +156,7 @@ fn succeeded(leased: &[LeasedJob]) -> Vec<Settlement> {
     let settle = |job| {
         settle(
             job,
+            &[],
             Report::Succeeded(Payload::null()),
             &policy,
             now(),

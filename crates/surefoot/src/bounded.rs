@@ -6,15 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{JobId, Key, Kind, Queue, Tenant};
+use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
-    Advanced, Announcements, By, Cancelled, Claim, DeadGroup, Depth, Enqueued, Extended, Extension,
-    Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay, Steered, Store,
+    Advanced, Announcements, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite, EffectWritten,
+    Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay,
+    Steered, Store,
 };
 use surefoot_core::settle::Settlement;
+use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 
 use crate::observe::{Event, Observer};
@@ -98,12 +101,33 @@ impl Store for Bounded {
         self.call("heart", self.inner.heart()).await
     }
 
+    async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Result<bool, StoreError> {
+        self.call("late", self.inner.late(job, epoch, said)).await
+    }
+
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError> {
         self.call("lapsed", self.inner.lapsed(now, limit)).await
     }
 
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
         self.call("expire", self.inner.expire(now, limit)).await
+    }
+
+    async fn write_effects(
+        &self,
+        writes: &[EffectWrite],
+        now: Timestamp,
+    ) -> Result<Vec<EffectWritten>, StoreError> {
+        self.call("write_effects", self.inner.write_effects(writes, now))
+            .await
+    }
+
+    async fn effects(&self, jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
+        self.call("effects", self.inner.effects(jobs)).await
+    }
+
+    async fn hasten(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError> {
+        self.call("hasten", self.inner.hasten(job, now)).await
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError> {

@@ -12,6 +12,7 @@ pub(crate) const fn state_of(next: &Next) -> StateName {
     match next {
         Next::Pending { .. } => StateName::Pending,
         Next::Retrying { .. } => StateName::Retrying,
+        Next::Verifying { .. } => StateName::Verifying,
         Next::Succeeded { .. } => StateName::Succeeded,
         Next::Dead(_) => StateName::Dead,
         Next::Cancelled { .. } => StateName::Cancelled,

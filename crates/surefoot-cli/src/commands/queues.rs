@@ -68,7 +68,15 @@ fn table(depth: &Depth, pauses: &[Pause]) -> String {
     if queues.is_empty() {
         return "no queue has jobs or is paused".to_owned();
     }
-    let mut table = Table::new(["queue", "pending", "running", "retrying", "dead", "paused"]);
+    let mut table = Table::new([
+        "queue",
+        "pending",
+        "running",
+        "retrying",
+        "verifying",
+        "dead",
+        "paused",
+    ]);
     for queue in queues {
         let count = |state| {
             counts
@@ -83,6 +91,7 @@ fn table(depth: &Depth, pauses: &[Pause]) -> String {
             count(StateName::Pending),
             count(StateName::Running),
             count(StateName::Retrying),
+            count(StateName::Verifying),
             count(StateName::Dead),
             pause
                 .map(|pause| {

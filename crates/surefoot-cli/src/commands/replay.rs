@@ -187,7 +187,10 @@ impl Group<'_> {
                 JobState::Cancelled { .. } | JobState::Ignored { .. } => {
                     return Err(canary_failed(job, &format!("is {}", state.as_str())));
                 }
-                JobState::Pending { .. } | JobState::Running(_) | JobState::Retrying { .. } => {}
+                JobState::Pending { .. }
+                | JobState::Running(_)
+                | JobState::Retrying { .. }
+                | JobState::Verifying { .. } => {}
             }
             seen = Some(Seen::from(&*record));
             if left.is_zero() {

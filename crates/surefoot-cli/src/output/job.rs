@@ -41,7 +41,7 @@ fn state_in_words(state: &JobState) -> (String, String) {
             format!("since {}", utc(run.started_at)),
             run.worker.to_string(),
         ),
-        JobState::Retrying { due_at, error } => {
+        JobState::Retrying { due_at, error } | JobState::Verifying { due_at, error } => {
             (format!("due {}", utc(*due_at)), error.to_string())
         }
         JobState::Succeeded { at, .. } => (utc(*at), String::new()),
@@ -93,6 +93,7 @@ fn state_line(state: &JobState) -> String {
         JobState::Pending { .. }
         | JobState::Running(_)
         | JobState::Retrying { .. }
+        | JobState::Verifying { .. }
         | JobState::Succeeded { .. }
         | JobState::Cancelled { .. }
         | JobState::Ignored { .. } => format!("{} {when}", state.name().as_str()),

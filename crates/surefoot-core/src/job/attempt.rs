@@ -21,6 +21,8 @@ pub struct Attempt {
     pub outcome: Option<AttemptOutcome>,
     /// What it said.
     pub error: Option<ErrorText>,
+    /// What its holder said after the lease was lost. It is kept here and changes nothing else.
+    pub late: Option<ErrorText>,
 }
 
 /// How an attempt ended.

@@ -98,6 +98,7 @@ impl Job<JobState> {
             JobState::Running(run) => Ok(self.map_state(|_| run)),
             JobState::Pending { .. }
             | JobState::Retrying { .. }
+            | JobState::Verifying { .. }
             | JobState::Succeeded { .. }
             | JobState::Dead(_)
             | JobState::Cancelled { .. }

@@ -23,6 +23,13 @@ pub enum JobState {
         /// What the last attempt said.
         error: ErrorText,
     },
+    /// An effect of it may have happened: the provider is asked before anything is sent again.
+    Verifying {
+        /// The earliest time it is asked.
+        due_at: Timestamp,
+        /// Why nobody knows.
+        error: ErrorText,
+    },
     /// Done.
     Succeeded {
         /// When.
@@ -56,6 +63,7 @@ impl JobState {
             Self::Pending { .. } => StateName::Pending,
             Self::Running(_) => StateName::Running,
             Self::Retrying { .. } => StateName::Retrying,
+            Self::Verifying { .. } => StateName::Verifying,
             Self::Succeeded { .. } => StateName::Succeeded,
             Self::Dead(_) => StateName::Dead,
             Self::Cancelled { .. } => StateName::Cancelled,
@@ -73,6 +81,8 @@ pub enum StateName {
     Running,
     /// `retrying`
     Retrying,
+    /// `verifying`
+    Verifying,
     /// `succeeded`
     Succeeded,
     /// `dead`
@@ -85,10 +95,11 @@ pub enum StateName {
 
 impl StateName {
     /// Every state, in the order of a job's life.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Pending,
         Self::Running,
         Self::Retrying,
+        Self::Verifying,
         Self::Succeeded,
         Self::Dead,
         Self::Cancelled,
@@ -102,6 +113,7 @@ impl StateName {
             Self::Pending => "pending",
             Self::Running => "running",
             Self::Retrying => "retrying",
+            Self::Verifying => "verifying",
             Self::Succeeded => "succeeded",
             Self::Dead => "dead",
             Self::Cancelled => "cancelled",

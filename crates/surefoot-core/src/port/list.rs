@@ -46,8 +46,8 @@ pub struct DeadGroup {
 /// How much waits, runs and is dead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
-    /// One entry for each (queue, kind, state) that has jobs, of the states `pending`, `running`, `retrying`
-    /// and `dead`; in the order of queue, kind, state.
+    /// One entry for each (queue, kind, state) that has jobs, of the states `pending`, `running`, `retrying`,
+    /// `verifying` and `dead`; in the order of queue, kind, state.
     pub counts: Vec<DepthCount>,
     /// The due time of the job that is due the longest, among jobs that wait and are due.
     pub oldest_due: Option<Timestamp>,

@@ -12,6 +12,7 @@
 //! - Everything returned is bounded by an argument or by a named limit.
 
 mod advance;
+mod effect;
 mod enqueue;
 mod lease;
 mod list;
@@ -20,6 +21,7 @@ mod steer;
 mod store;
 
 pub use advance::*;
+pub use effect::*;
 pub use enqueue::*;
 pub use lease::*;
 pub use list::*;

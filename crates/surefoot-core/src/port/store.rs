@@ -5,12 +5,15 @@ use super::{Advanced, Claim};
 use super::{Beat, Extended, Extension};
 use super::{By, Cancelled, Pause, Replay, Steered};
 use super::{DeadGroup, Depth, JobFilter, Maintained};
+use super::{EffectWrite, EffectWritten};
 use super::{Enqueued, NewJob};
+use crate::effect::Effect;
 use crate::error::StoreError;
-use crate::id::{JobId, Key, Kind, Queue, Tenant};
+use crate::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use crate::job::{Job, LeasedJob};
 use crate::payload::Payload;
 use crate::settle::Settlement;
+use crate::text::ErrorText;
 use crate::time::Timestamp;
 use async_trait::async_trait;
 use std::time::Duration;
@@ -38,9 +41,9 @@ pub trait Store: Send + Sync + 'static {
     /// A settlement applies when the job runs under the fence's epoch (and its lease ended before
     /// `lapsed_before`, where that is set).
     ///
-    /// A job may be claimed when it is pending or retrying, due at `now` or earlier, its deadline is after `now`,
-    /// the claim serves its kind and its queue, its queue is not paused, and it is its turn: under one (tenant,
-    /// order key) that is the job that is running or retrying, and only where there is none, the pending job that
+    /// A job may be claimed when it is pending, retrying or verifying, due at `now` or earlier, its deadline is after
+    /// `now` (a verifying job is asked about whatever its deadline), the claim serves its kind and its queue, its queue is not paused, and it is its turn: under one (tenant,
+    /// order key) that is the job that is running, retrying or verifying, and only where there is none, the pending job that
     /// was enqueued first (in the order of arrival, not of ids). Jobs that may be claimed are ranked within their
     /// queue by priority (high first), due time and arrival, and taken by rank, then by the queue's name, as far as
     /// the limits allow; what the same call takes counts. A claimed job runs under the next epoch, one start more.
@@ -62,19 +65,42 @@ pub trait Store: Send + Sync + 'static {
     /// runtime or an exhausted pool cannot stop it.
     async fn heart(&self) -> Result<Box<dyn Heart>, StoreError>;
 
+    /// Keeps what a holder said of its attempt after it was settled without it, as lost, on that attempt's record; nothing
+    /// else changes. The first word stays. Answers whether there is such an attempt.
+    async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Result<bool, StoreError>;
+
     /// Running jobs whose lease ended before `now`, the longest ended first, at most `limit`. To be settled as
     /// lost; the settlement's fence makes that harmless when one of them was extended or settled meanwhile.
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError>;
 
-    /// Makes dead letters ([`crate::settle::expired`]) of waiting jobs whose deadline is not after `now`, at most
+    /// Makes dead letters ([`crate::settle::expired`]) of pending and retrying jobs whose deadline is not after `now`, at most
     /// `limit`; answers which.
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError>;
 
-    /// Withdraws a job: at once when it waits; by request to its holder when it runs. A
-    /// settlement of a job that was asked to stop, after which it would wait again, cancels it.
+    /// Writes effects down, at most [`BATCH_MAX`], each by itself: one refused write never spoils the others. A write
+    /// with a fence applies only while the job runs under that epoch, and extends its lease where it says so; one
+    /// without a fence applies in every state of the job. The effects of a job stay as long as the job.
+    async fn write_effects(
+        &self,
+        writes: &[EffectWrite],
+        now: Timestamp,
+    ) -> Result<Vec<EffectWritten>, StoreError>;
+
+    /// The effects of jobs, at most [`BATCH_MAX`] of them, by job in the order asked and by place.
+    async fn effects(&self, jobs: &[JobId]) -> Result<Vec<Effect>, StoreError>;
+
+    /// Makes a verifying job due at `now`, where it was due later: there is news of its effect. Answers whether the job
+    /// is verifying.
+    async fn hasten(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError>;
+
+    /// Withdraws a job: at once when it waits; by request to its holder when it runs, and by request to its next
+    /// holder when it is verifying ([`Cancelled::Requested`]), for what may have happened cannot be withdrawn. A
+    /// settlement of a job that was asked to stop, after which it would be pending or retrying, cancels it; a request
+    /// stays with a job that becomes verifying and is told with its next claim.
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError>;
 
-    /// Makes a dead letter pending again, due at `now`, with its counts at zero, but `starts`, and `unknown` where it is the same effect.
+    /// Makes a dead letter pending again, due at `now`, with its counts at zero, but `starts`, and `unknown` where it is
+    /// the same effect. A deadline that has passed is taken away: a person wants it to run.
     async fn replay(
         &self,
         job: JobId,

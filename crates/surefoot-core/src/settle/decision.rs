@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use super::{DEFERRAL_MIN, DEFERRALS_MAX, Next, honest_reason};
+use super::{DEFERRAL_MIN, DEFERRALS_MAX, Next, Report, honest_reason};
 use crate::classify::Class;
+use crate::effect::{Doubt, Effect};
 use crate::failure::Failure;
 use crate::job::{AttemptOutcome, Counts, DeadReason, Death, LeasedJob};
 use crate::payload::Payload;
@@ -17,6 +18,9 @@ use crate::timeouts::TimeoutKind;
 /// The same words for every attempt that was lost, so that their dead letters share a fingerprint.
 const LOST: &str =
     "the lease ended and its holder did not report: it crashed, stalled or was cut off";
+
+const RETURNED_IN_DOUBT: &str =
+    "the handler returned a result although nobody knows the outcome of one of its effects";
 
 pub(super) type Decided = (AttemptOutcome, Option<ErrorText>, Counts, Next);
 
@@ -41,7 +45,17 @@ impl Decision<'_> {
         )
     }
 
-    pub(super) fn failed(&self, failure: Failure) -> Decided {
+    /// A handler cannot say how it went while an effect of it may have happened.
+    pub(super) fn doubted(&self, report: Report, doubt: &Doubt) -> Report {
+        match (report, doubt) {
+            (Report::Succeeded(_), Doubt::SendAgain | Doubt::AskAt(..) | Doubt::Person(_)) => {
+                Report::Failed(Failure::unknown(RETURNED_IN_DOUBT))
+            }
+            (report, _) => report,
+        }
+    }
+
+    pub(super) fn failed(&self, failure: Failure, doubt: &Doubt) -> Decided {
         let error = failure.text.clone();
         let (outcome, counts, next) = match failure.class {
             Class::Transient if failure.put_off => {
@@ -73,7 +87,7 @@ impl Decision<'_> {
                 (
                     AttemptOutcome::Unknown,
                     counts,
-                    self.after_unknown(counts, &error),
+                    self.after_unknown(counts, &error, doubt),
                 )
             }
             Class::Cancelled => (
@@ -83,6 +97,11 @@ impl Decision<'_> {
             ),
         };
         (outcome, Some(error), counts, next)
+    }
+
+    pub(super) fn still_unknown(&self, error: ErrorText, doubt: &Doubt) -> Decided {
+        let next = self.after_unknown(self.job.counts, &error, doubt);
+        (AttemptOutcome::Unknown, Some(error), self.job.counts, next)
     }
 
     pub(super) fn timed_out(&self, kind: TimeoutKind) -> Decided {
@@ -125,7 +144,7 @@ impl Decision<'_> {
         (
             outcome,
             error,
-            self.with_unknown(AttemptOutcome::Unknown, counts),
+            self.with_unknown(AttemptOutcome::Unknown, counts, &[]),
             next,
         )
     }
@@ -151,8 +170,9 @@ impl Decision<'_> {
         (AttemptOutcome::Lost, Some(error), counts, next)
     }
 
-    fn after_unknown(&self, counts: Counts, error: &ErrorText) -> Next {
+    fn after_unknown(&self, counts: Counts, error: &ErrorText, doubt: &Doubt) -> Next {
         match self.job.state.recovery {
+            None if *doubt == Doubt::SendAgain => self.after_failure(counts, error, None),
             None | Some(Recovery::AtMostOnce) => {
                 self.dead(DeadReason::OutcomeUnknown, error.clone())
             }
@@ -218,6 +238,19 @@ impl Decision<'_> {
         }
     }
 
+    /// What the doubt about an effect makes of the next state.
+    pub(super) fn in_doubt(&self, next: Next, doubt: Doubt) -> Next {
+        let crash_loop =
+            matches!(&next, Next::Dead(death) if death.reason == DeadReason::CrashLoop);
+        match doubt {
+            // A crash loop says by itself that an effect may have happened, and waits for a person.
+            _ if crash_loop => next,
+            Doubt::None | Doubt::SendAgain => next,
+            Doubt::AskAt(due_at, error) => Next::Verifying { due_at, error },
+            Doubt::Person(error) => self.dead(DeadReason::OutcomeUnknown, error),
+        }
+    }
+
     /// A job of which one effect may have happened never ends as a failure or as withdrawn, whatever its later attempts
     /// said.
     pub(super) fn honest(&self, next: Next, counts: Counts) -> Next {
@@ -233,8 +266,22 @@ impl Decision<'_> {
         }
     }
 
-    /// Counts an attempt whose effect may have happened, where a second effect would matter.
-    pub(super) fn with_unknown(&self, outcome: AttemptOutcome, counts: Counts) -> Counts {
+    /// Counts what may have happened, where a second effect would matter: the effects on record where there are any, else
+    /// the attempts.
+    pub(super) fn with_unknown(
+        &self,
+        outcome: AttemptOutcome,
+        counts: Counts,
+        effects: &[Effect],
+    ) -> Counts {
+        if !effects.is_empty() {
+            let open = effects
+                .iter()
+                .filter(|effect| effect.is_open() && effect.terms.unknown.second_call_matters())
+                .count();
+            let unknown = u32::try_from(open).unwrap_or(u32::MAX);
+            return Counts { unknown, ..counts };
+        }
         let uncertain = matches!(
             outcome,
             AttemptOutcome::Unknown | AttemptOutcome::TimedOut | AttemptOutcome::Lost

@@ -59,11 +59,12 @@ fn failed(n: u32) -> Counts {
 
 /// The settlement in one line: outcome, next state with its datum, counts as failed/crashed/deferred.
 fn line(job: &LeasedJob, report: Report) -> String {
-    let settlement = settle(job, report, &policy(), NOW, Roll(0));
+    let settlement = settle(job, &[], report, &policy(), NOW, Roll(0));
     let counts = settlement.counts;
     let next = match settlement.next {
         Next::Pending { due_at } => format!("pending +{:?}", due_at.since(NOW)),
         Next::Retrying { due_at, .. } => format!("retrying +{:?}", due_at.since(NOW)),
+        Next::Verifying { due_at, .. } => format!("verifying +{:?}", due_at.since(NOW)),
         Next::Succeeded { .. } => "succeeded".to_owned(),
         Next::Dead(death) => format!("dead {}", death.reason.as_str()),
         Next::Cancelled { .. } => "cancelled".to_owned(),
@@ -320,7 +321,7 @@ fn a_retry_that_cannot_start_before_the_deadline_is_dead_at_once() {
 #[test]
 fn only_a_lost_lease_is_fenced_by_its_end() {
     let job = job(None, failed(0));
-    let lost = settle(&job, Report::Lost, &policy(), NOW, Roll(0));
+    let lost = settle(&job, &[], Report::Lost, &policy(), NOW, Roll(0));
     assert_eq!(
         lost.fence,
         Fence {
@@ -330,6 +331,7 @@ fn only_a_lost_lease_is_fenced_by_its_end() {
     );
     let done = settle(
         &job,
+        &[],
         Report::Succeeded(Payload::null()),
         &policy(),
         NOW,
@@ -349,6 +351,7 @@ fn what_is_put_off_together_does_not_come_back_together() {
     let job = job(None, failed(0));
     let due = |roll| match settle(
         &job,
+        &[],
         Report::Failed(Failure::rate_limited(Duration::from_secs(100), "x")),
         &policy(),
         NOW,
@@ -412,6 +415,7 @@ fn what_may_have_happened_is_counted_where_a_second_effect_matters() {
     for (recovery, report, expected) in cases {
         let settled = settle(
             &job(recovery, failed(0)),
+            &[],
             report.clone(),
             &policy(),
             NOW,

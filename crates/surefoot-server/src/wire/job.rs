@@ -171,6 +171,7 @@ impl JobDocument {
                 JobState::Pending { .. }
                 | JobState::Running(_)
                 | JobState::Retrying { .. }
+                | JobState::Verifying { .. }
                 | JobState::Dead(_)
                 | JobState::Cancelled { .. }
                 | JobState::Ignored { .. } => None,
@@ -249,7 +250,7 @@ impl<'a> StateParts<'a> {
                 run: Some(run),
                 ..none
             },
-            JobState::Retrying { due_at, error } => Self {
+            JobState::Retrying { due_at, error } | JobState::Verifying { due_at, error } => Self {
                 due_at: Some(*due_at),
                 error: Some(error.to_string()),
                 ..none

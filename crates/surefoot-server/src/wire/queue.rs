@@ -47,6 +47,7 @@ struct QueueCounts {
     pending: u64,
     running: u64,
     retrying: u64,
+    verifying: u64,
     dead: u64,
 }
 
@@ -107,6 +108,7 @@ impl QueueCounts {
             StateName::Pending => self.pending += line.count,
             StateName::Running => self.running += line.count,
             StateName::Retrying => self.retrying += line.count,
+            StateName::Verifying => self.verifying += line.count,
             StateName::Dead => self.dead += line.count,
             // A depth counts none of these.
             StateName::Succeeded | StateName::Cancelled | StateName::Ignored => {}

@@ -80,7 +80,7 @@ fn statement(filter: &JobFilter) -> &'static str {
         return OF_FINGERPRINT;
     }
     match (filter.state, &filter.kind) {
-        (Some(StateName::Retrying), _) => RETRYING,
+        (Some(StateName::Retrying | StateName::Verifying), _) => RETRYING,
         (Some(StateName::Running), _) => RUNNING,
         (Some(StateName::Dead), _) => DEAD,
         (Some(StateName::Cancelled), _) => CANCELLED,

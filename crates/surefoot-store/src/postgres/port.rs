@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{JobId, Key, Kind, Queue, Tenant};
+use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
     Advanced, Announcements, BATCH_MAX, By, Cancelled, Claim, DeadGroup, Depth, Enqueued, Extended,
     Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay, Steered, Store,
 };
+use surefoot_core::port::{EffectWrite, EffectWritten};
 use surefoot_core::settle::Settlement;
+use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 
 use super::enqueue::Patience;
@@ -70,12 +73,37 @@ impl Store for PostgresStore {
         ))
     }
 
+    async fn late(
+        &self,
+        _job: JobId,
+        _epoch: Epoch,
+        _said: &ErrorText,
+    ) -> Result<bool, StoreError> {
+        Err(StoreError::Broken("late words are not kept yet".into()))
+    }
+
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError> {
         lease::lapsed(self.caller(), now, limit).await
     }
 
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
         lease::expire(self.caller(), now, limit).await
+    }
+
+    async fn write_effects(
+        &self,
+        _writes: &[EffectWrite],
+        _now: Timestamp,
+    ) -> Result<Vec<EffectWritten>, StoreError> {
+        Err(StoreError::Broken("effects are not kept yet".into()))
+    }
+
+    async fn effects(&self, _jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
+        Err(StoreError::Broken("effects are not kept yet".into()))
+    }
+
+    async fn hasten(&self, _job: JobId, _now: Timestamp) -> Result<bool, StoreError> {
+        Err(StoreError::Broken("effects are not kept yet".into()))
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError> {

@@ -85,6 +85,7 @@ fn attempts(row: &PgRow) -> Result<Vec<Attempt>, StoreError> {
     let mut attempts = Vec::new();
     for number in list::<i32>(row, "a_number")? {
         attempts.push(Attempt {
+            late: None,
             number: u32::try_from(number).map_err(broken)?,
             epoch: Epoch(next(&mut epochs, "a_epoch")?),
             worker: Worker::new(next(&mut workers, "a_worker")?).map_err(broken)?,

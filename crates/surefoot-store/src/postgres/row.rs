@@ -201,6 +201,10 @@ impl<'r> JobRow<'r> {
                 due_at: self.time(20)?,
                 error: self.text(29)?,
             },
+            StateName::Verifying => JobState::Verifying {
+                due_at: self.time(20)?,
+                error: self.text(29)?,
+            },
             StateName::Succeeded => {
                 let result: String = self.read(30)?;
                 JobState::Succeeded {
@@ -245,6 +249,7 @@ impl<'r> JobRow<'r> {
         let ended_at: Option<i64> = self.read(33)?;
         let error: Option<&str> = self.read(35)?;
         Ok(Some(Attempt {
+            late: None,
             number: self.count(15)?,
             epoch: Epoch(self.read(21)?),
             worker: self.parsed(22, str::parse)?,

@@ -47,7 +47,11 @@ pub(super) fn rounds(settlements: &[Settlement]) -> Vec<Round<'_>> {
 fn bytes_of(settlement: &Settlement) -> usize {
     match &settlement.next {
         Next::Succeeded { result, .. } => result.as_str().len(),
-        Next::Pending { .. } | Next::Retrying { .. } | Next::Dead(_) | Next::Cancelled { .. } => 0,
+        Next::Pending { .. }
+        | Next::Retrying { .. }
+        | Next::Verifying { .. }
+        | Next::Dead(_)
+        | Next::Cancelled { .. } => 0,
     }
 }
 
@@ -76,6 +80,10 @@ impl<'a> Columns<'a> {
             Next::Retrying { due_at, error } => Self {
                 text: Some(error.as_str()),
                 ..plain(StateName::Retrying, *due_at)
+            },
+            Next::Verifying { due_at, error } => Self {
+                text: Some(error.as_str()),
+                ..plain(StateName::Verifying, *due_at)
             },
             Next::Succeeded { at, result } => Self {
                 result: Some(result.as_str()),

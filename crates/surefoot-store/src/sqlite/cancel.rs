@@ -59,6 +59,7 @@ pub(super) fn cancel(
         Some(
             state @ (StateName::Pending
             | StateName::Retrying
+            | StateName::Verifying
             | StateName::Succeeded
             | StateName::Dead
             | StateName::Cancelled

@@ -90,7 +90,9 @@ fn statement(filter: &JobFilter) -> &'static str {
         return BY_FINGERPRINT;
     }
     match filter.state {
-        Some(StateName::Pending | StateName::Retrying | StateName::Dead) => BY_STATE,
+        Some(StateName::Pending | StateName::Retrying | StateName::Verifying | StateName::Dead) => {
+            BY_STATE
+        }
         Some(StateName::Running) => RUNNING,
         Some(StateName::Succeeded | StateName::Cancelled | StateName::Ignored) => FINISHED,
         None => BY_ID,

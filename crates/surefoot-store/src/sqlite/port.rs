@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{JobId, Key, Kind, Queue, Tenant};
+use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
@@ -13,7 +14,9 @@ use surefoot_core::port::{
     Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay, Steered,
     Store,
 };
+use surefoot_core::port::{EffectWrite, EffectWritten};
 use surefoot_core::settle::Settlement;
+use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 
 use super::ledger::Ledger;
@@ -67,6 +70,15 @@ impl Store for SqliteStore {
         }))
     }
 
+    async fn late(
+        &self,
+        _job: JobId,
+        _epoch: Epoch,
+        _said: &ErrorText,
+    ) -> Result<bool, StoreError> {
+        Err(StoreError::Broken("late words are not kept yet".into()))
+    }
+
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError> {
         self.read("lapsed", move |view| lease::lapsed(view, now, limit))
             .await
@@ -77,6 +89,22 @@ impl Store for SqliteStore {
             expire::expire(ledger, now, limit)
         })
         .await
+    }
+
+    async fn write_effects(
+        &self,
+        _writes: &[EffectWrite],
+        _now: Timestamp,
+    ) -> Result<Vec<EffectWritten>, StoreError> {
+        Err(StoreError::Broken("effects are not kept yet".into()))
+    }
+
+    async fn effects(&self, _jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
+        Err(StoreError::Broken("effects are not kept yet".into()))
+    }
+
+    async fn hasten(&self, _job: JobId, _now: Timestamp) -> Result<bool, StoreError> {
+        Err(StoreError::Broken("effects are not kept yet".into()))
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError> {

@@ -63,6 +63,7 @@ fn oldest_first<T>(mut latest_first: Vec<T>) -> Vec<T> {
 /// The attempt that runs; its row is written when it ends.
 fn running(job: &Job, run: &Run) -> Attempt {
     Attempt {
+        late: None,
         number: job.counts.starts,
         epoch: run.epoch,
         worker: run.worker.clone(),
@@ -76,6 +77,7 @@ fn running(job: &Job, run: &Run) -> Attempt {
 fn attempt(found: &Row<'_>) -> Result<Attempt, StoreError> {
     let error: Option<String> = row::column(found, 6)?;
     Ok(Attempt {
+        late: None,
         number: row::count(found, 0)?,
         epoch: Epoch(row::column(found, 1)?),
         worker: row::name(found, 2)?,

@@ -180,6 +180,10 @@ fn state(row: &Row<'_>) -> Result<JobState, StoreError> {
             due_at: time(row, 25)?,
             error: text(row, 26)?,
         },
+        StateName::Verifying => JobState::Verifying {
+            due_at: time(row, 25)?,
+            error: text(row, 26)?,
+        },
         StateName::Succeeded => JobState::Succeeded {
             at: time(row, 30)?,
             result: Payload::from_store(column(row, 32)?),

@@ -91,6 +91,10 @@ pub(super) fn settle(ledger: &Ledger<'_>, settlement: &Settlement) -> Result<Set
             wait(ledger, settlement, *due_at, Some(error))?,
             Some(StateName::Retrying),
         ),
+        Next::Verifying { due_at, error } => (
+            wait(ledger, settlement, *due_at, Some(error))?,
+            Some(StateName::Verifying),
+        ),
         Next::Dead(death) => (die(ledger, settlement, death)?, Some(StateName::Dead)),
         Next::Succeeded { at, result } => (end(ledger, settlement, *at, Ok(result))?, None),
         Next::Cancelled { at, reason } => (end(ledger, settlement, *at, Err(reason))?, None),
@@ -259,8 +263,8 @@ fn arrange(ledger: &Ledger<'_>, settlement: &Settlement, held: &Held) -> Result<
     }
     let order_key = held.order_key.as_ref();
     match &settlement.next {
-        // A retry holds its key.
-        Next::Retrying { .. } => Ok(()),
+        // A retry holds its key, and so does what is asked about.
+        Next::Retrying { .. } | Next::Verifying { .. } => Ok(()),
         Next::Pending { .. } => {
             if order_line::is_preceded(ledger, held.seq, &held.tenant, order_key)? {
                 ledger.execute_one(PARK_GIVEN_BACK, (held.seq, settlement.fence.epoch.0))?;

@@ -67,7 +67,7 @@ impl Counted {
     }
 
     pub(super) fn report(&self, job: &LeasedJob, report: Report) {
-        let settlement = settle(job, report, &JobPolicy::default(), NOW, Roll(0));
+        let settlement = settle(job, &[], report, &JobPolicy::default(), NOW, Roll(0));
         self.write(|ledger| settling::settle(ledger, &settlement).unwrap());
     }
 

@@ -37,6 +37,14 @@ pub async fn each_state_has_its_answer(store: Arc<dyn Store>) {
                 );
                 assert_eq!(after.actions, [action], "who cancelled it is on record");
             }
+            StateName::Verifying => {
+                assert_eq!(answer, Cancelled::Requested);
+                assert_eq!(
+                    after.job, before.job,
+                    "what may have happened is asked about first"
+                );
+                assert_eq!(after.actions, [action], "who cancelled it is on record");
+            }
             StateName::Running => {
                 assert_eq!(answer, Cancelled::Requested);
                 let JobState::Running(run) = &after.job.state else {

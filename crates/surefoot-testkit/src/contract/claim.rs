@@ -43,6 +43,7 @@ pub async fn a_claimed_job_runs_under_the_terms(store: Arc<dyn Store>) {
         "the claimer holds what the store holds"
     );
     let attempt = Attempt {
+        late: None,
         number: 1,
         epoch: run.epoch,
         worker: run.worker,

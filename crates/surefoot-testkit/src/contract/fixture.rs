@@ -166,7 +166,7 @@ pub(super) async fn running(store: &dyn Store, kind_name: &str, now: Timestamp) 
 
 /// What core decides on a report, under the default policy.
 pub(super) fn decided(leased: &LeasedJob, report: Report, now: Timestamp) -> Settlement {
-    settle(leased, report, &JobPolicy::default(), now, Roll(0))
+    settle(leased, &[], report, &JobPolicy::default(), now, Roll(0))
 }
 
 pub(super) fn success(leased: &LeasedJob, now: Timestamp) -> Settlement {
@@ -236,6 +236,16 @@ pub(super) async fn state_name(store: &dyn Store, job: JobId) -> StateName {
     state(store, job).await.name()
 }
 
+/// A settlement after which the provider is asked at `due_at`.
+pub(super) fn verifying(leased: &LeasedJob, due_at: Timestamp, now: Timestamp) -> Settlement {
+    let mut settlement = decided(leased, Report::StillUnknown("no answer yet".into()), now);
+    settlement.next = Next::Verifying {
+        due_at,
+        error: "no answer yet".into(),
+    };
+    settlement
+}
+
 /// Enqueues a job and brings it into this state, at [`START`]; no other job of its kind may be waiting.
 pub(super) async fn in_state(store: &dyn Store, new: NewJob, wanted: StateName) -> JobId {
     created(store, std::slice::from_ref(&new), START).await;
@@ -246,6 +256,10 @@ pub(super) async fn in_state(store: &dyn Store, new: NewJob, wanted: StateName) 
         StateName::Retrying => {
             let leased = take_one(store, kind_name, START).await;
             applied(store, &transient(&leased, START), START).await;
+        }
+        StateName::Verifying => {
+            let leased = take_one(store, kind_name, START).await;
+            applied(store, &verifying(&leased, at(10), START), START).await;
         }
         StateName::Succeeded => {
             let leased = take_one(store, kind_name, START).await;

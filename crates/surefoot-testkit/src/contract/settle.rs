@@ -19,6 +19,7 @@ fn state_of(next: Next) -> JobState {
     match next {
         Next::Pending { due_at } => JobState::Pending { due_at },
         Next::Retrying { due_at, error } => JobState::Retrying { due_at, error },
+        Next::Verifying { due_at, error } => JobState::Verifying { due_at, error },
         Next::Succeeded { at, result } => JobState::Succeeded { at, result },
         Next::Dead(death) => JobState::Dead(death),
         Next::Cancelled { at, reason } => JobState::Cancelled { at, reason },
@@ -43,6 +44,7 @@ pub async fn each_next_state_is_applied(store: Arc<dyn Store>) {
         assert_eq!(found.job.state, state_of(settlement.next));
         assert_eq!(found.job.counts, settlement.counts);
         let attempt = Attempt {
+            late: None,
             number: 1,
             epoch: leased.state.epoch,
             worker: leased.state.worker.clone(),
@@ -245,6 +247,7 @@ pub async fn every_start_has_its_record(store: Arc<dyn Store>) {
         };
         applied(&*store, &settlement, end).await;
         expected.push(Attempt {
+            late: None,
             number: leased.counts.starts,
             epoch: leased.state.epoch,
             worker: claim.worker,

@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{JobId, Key, Kind, Queue, Tenant};
+use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
-    Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, Enqueued, Extended,
-    Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay, Steered, Store,
+    Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite,
+    EffectWritten, Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
+    Pause, Replay, Steered, Store,
 };
 use surefoot_core::settle::Settlement;
+use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 
 use super::{Fault, FaultyStore, Verb};
@@ -75,6 +78,11 @@ impl Store for FaultyStore {
         }))
     }
 
+    async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Answer<bool> {
+        self.carry(Verb::Late, self.inner.late(job, epoch, said))
+            .await
+    }
+
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Answer<Vec<LeasedJob>> {
         self.carry(Verb::Lapsed, self.inner.lapsed(now, limit))
             .await
@@ -83,6 +91,23 @@ impl Store for FaultyStore {
     async fn expire(&self, now: Timestamp, limit: u32) -> Answer<Vec<JobId>> {
         self.carry(Verb::Expire, self.inner.expire(now, limit))
             .await
+    }
+
+    async fn write_effects(
+        &self,
+        writes: &[EffectWrite],
+        now: Timestamp,
+    ) -> Answer<Vec<EffectWritten>> {
+        self.carry(Verb::WriteEffects, self.inner.write_effects(writes, now))
+            .await
+    }
+
+    async fn effects(&self, jobs: &[JobId]) -> Answer<Vec<Effect>> {
+        self.carry(Verb::Effects, self.inner.effects(jobs)).await
+    }
+
+    async fn hasten(&self, job: JobId, now: Timestamp) -> Answer<bool> {
+        self.carry(Verb::Hasten, self.inner.hasten(job, now)).await
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Answer<Cancelled> {

@@ -13,8 +13,12 @@ pub enum Verb {
     Heart,
     /// `Heart::beat`.
     Beat,
+    Late,
     Lapsed,
     Expire,
+    WriteEffects,
+    Effects,
+    Hasten,
     Cancel,
     Replay,
     Ignore,
@@ -37,14 +41,18 @@ pub enum Verb {
 
 impl Verb {
     /// Every verb.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 28] = [
         Self::Enqueue,
         Self::Advance,
         Self::Extend,
         Self::Heart,
         Self::Beat,
+        Self::Late,
         Self::Lapsed,
         Self::Expire,
+        Self::WriteEffects,
+        Self::Effects,
+        Self::Hasten,
         Self::Cancel,
         Self::Replay,
         Self::Ignore,

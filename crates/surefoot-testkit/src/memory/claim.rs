@@ -1,6 +1,6 @@
 //! Claim: who may run, in which order, and how many at once.
 //!
-//! A job may run when it waits and is due, its deadline is ahead, the claim serves its kind and its queue, its
+//! A job may run when it waits and is due, its deadline is ahead or it is verifying, the claim serves its kind and its queue, its
 //! queue is not paused, and it is its turn under its order key. Those that may are ranked within their queue by
 //! priority, due time and age, and taken rank by rank over the queues by name, as far as the limits allow.
 
@@ -80,7 +80,8 @@ impl Table {
 impl Row {
     fn is_due(&self, now: Timestamp) -> bool {
         self.waits_until().is_some_and(|due_at| due_at <= now)
-            && self.job.deadline_at.is_none_or(|deadline| deadline > now)
+            && (self.job.state.name() == StateName::Verifying
+                || self.job.deadline_at.is_none_or(|deadline| deadline > now))
     }
 }
 
@@ -97,7 +98,7 @@ fn start(row: &mut Row, terms: &KindTerms, claim: &Claim, now: Timestamp) -> Lea
         started_at: now,
         lease_until: now.after(terms.lease),
         recovery: terms.recovery,
-        cancel_requested: false,
+        cancel_requested: std::mem::take(&mut row.stop_asked),
     };
     row.attempts.push(Attempt {
         number: row.job.counts.starts,
@@ -107,6 +108,7 @@ fn start(row: &mut Row, terms: &KindTerms, claim: &Claim, now: Timestamp) -> Lea
         ended_at: None,
         outcome: None,
         error: None,
+        late: None,
     });
     row.job.state = JobState::Running(run.clone());
     row.job.clone().map_state(|_| run)
@@ -128,7 +130,7 @@ impl<'a> Turns<'a> {
             };
             let lane = (&row.job.tenant, order_key);
             match row.job.state.name() {
-                StateName::Running | StateName::Retrying => {
+                StateName::Running | StateName::Retrying | StateName::Verifying => {
                     turns.started.insert(lane, row.job.id);
                 }
                 StateName::Pending => {

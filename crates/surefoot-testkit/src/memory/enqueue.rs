@@ -1,5 +1,7 @@
 //! Enqueue: an id is one call, a key is one job.
 
+use std::collections::BTreeMap;
+
 use surefoot_core::id::Epoch;
 use surefoot_core::job::{Counts, Job, JobState};
 use surefoot_core::port::{Enqueued, NewJob};
@@ -54,6 +56,8 @@ fn row(new: &NewJob, arrival: u64, now: Timestamp) -> Row {
         arrival,
         original: new.payload.clone(),
         epoch: Epoch::NEVER,
+        stop_asked: false,
+        effects: BTreeMap::new(),
         attempts: Vec::new(),
         revisions: Vec::new(),
         actions: Vec::new(),

@@ -2,6 +2,7 @@
 //! sleeps, spawns or polls, so it works under a paused runtime clock; nothing here may trade plainness for speed.
 
 mod claim;
+mod effect;
 mod enqueue;
 mod port;
 mod settle;

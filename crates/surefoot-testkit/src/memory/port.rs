@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{JobId, Key, Kind, Queue, Tenant};
+use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
-    Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, Enqueued, Extended,
-    Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay, Steered, Store,
+    Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite,
+    EffectWritten, Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
+    Pause, Replay, Steered, Store,
 };
 use surefoot_core::settle::Settlement;
+use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 
 use super::{MemoryStore, bounded};
@@ -66,12 +69,38 @@ impl Store for MemoryStore {
         }))
     }
 
+    async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Result<bool, StoreError> {
+        Ok(self.table().late(job, epoch, said))
+    }
+
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError> {
         Ok(self.table().lapsed(now, limit))
     }
 
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
         Ok(self.table().expire(now, limit))
+    }
+
+    async fn write_effects(
+        &self,
+        writes: &[EffectWrite],
+        _now: Timestamp,
+    ) -> Result<Vec<EffectWritten>, StoreError> {
+        bounded(writes.len())?;
+        let mut table = self.table();
+        Ok(writes
+            .iter()
+            .map(|write| table.write_effect(write))
+            .collect())
+    }
+
+    async fn effects(&self, jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
+        bounded(jobs.len())?;
+        Ok(self.table().effects(jobs))
+    }
+
+    async fn hasten(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.table().hasten(job, now))
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError> {

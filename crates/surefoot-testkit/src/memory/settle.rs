@@ -1,6 +1,6 @@
 //! Leases and their ends: settle, extend, lapsed, expire. Every write here asks for the epoch first.
 
-use surefoot_core::id::JobId;
+use surefoot_core::id::{Epoch, JobId};
 use surefoot_core::job::{AttemptOutcome, JobState, LeasedJob};
 use surefoot_core::port::{Extended, Extension, Settled};
 use surefoot_core::settle::{Next, Settlement, expired};
@@ -36,6 +36,19 @@ impl Table {
         }
     }
 
+    pub(super) fn late(&mut self, job: JobId, epoch: Epoch, said: &ErrorText) -> bool {
+        let attempts = self
+            .rows
+            .get_mut(&job)
+            .map(|row| row.attempts.as_mut_slice());
+        let lost = attempts.unwrap_or_default().iter_mut().find(|attempt| {
+            attempt.epoch == epoch && attempt.outcome == Some(AttemptOutcome::Lost)
+        });
+        let Some(attempt) = lost else { return false };
+        attempt.late.get_or_insert_with(|| said.clone());
+        true
+    }
+
     pub(super) fn lapsed(&self, now: Timestamp, limit: u32) -> Vec<LeasedJob> {
         let running = self
             .rows
@@ -49,8 +62,10 @@ impl Table {
 
     pub(super) fn expire(&mut self, now: Timestamp, limit: u32) -> Vec<JobId> {
         let over = |row: &&mut Row| {
-            row.waits_until().is_some()
-                && row.job.deadline_at.is_some_and(|deadline| deadline <= now)
+            matches!(
+                row.job.state,
+                JobState::Pending { .. } | JobState::Retrying { .. }
+            ) && row.job.deadline_at.is_some_and(|deadline| deadline <= now)
         };
         let mut ids = Vec::new();
         for row in self.rows.values_mut().filter(over).take(limit as usize) {
@@ -83,6 +98,10 @@ impl Row {
             },
             Next::Pending { due_at } => JobState::Pending { due_at },
             Next::Retrying { due_at, error } => JobState::Retrying { due_at, error },
+            Next::Verifying { due_at, error } => {
+                self.stop_asked = asked_to_stop;
+                JobState::Verifying { due_at, error }
+            }
             Next::Succeeded { at, result } => JobState::Succeeded { at, result },
             Next::Dead(death) => JobState::Dead(death),
             Next::Cancelled { at, reason } => JobState::Cancelled { at, reason },
@@ -102,6 +121,7 @@ fn last_error(state: &JobState) -> Option<&ErrorText> {
         JobState::Retrying { error, .. } => Some(error),
         JobState::Pending { .. }
         | JobState::Running(_)
+        | JobState::Verifying { .. }
         | JobState::Succeeded { .. }
         | JobState::Dead(_)
         | JobState::Cancelled { .. }

@@ -28,6 +28,12 @@ impl Table {
                 }
                 Cancelled::Requested
             }
+            JobState::Verifying { .. } => {
+                if !std::mem::replace(&mut row.stop_asked, true) {
+                    row.act(ActionVerb::Cancel, by, now);
+                }
+                Cancelled::Requested
+            }
             JobState::Succeeded { .. }
             | JobState::Dead(_)
             | JobState::Cancelled { .. }
@@ -57,6 +63,7 @@ impl Table {
             },
             ..Counts::default()
         };
+        row.job.deadline_at = row.job.deadline_at.filter(|deadline| *deadline > now);
         row.job.state = JobState::Pending { due_at: now };
         row.act(verb, &replay.by, now);
         Steered::Done
@@ -108,6 +115,7 @@ impl Table {
             other @ (JobState::Pending { .. }
             | JobState::Running(_)
             | JobState::Retrying { .. }
+            | JobState::Verifying { .. }
             | JobState::Succeeded { .. }
             | JobState::Cancelled { .. }
             | JobState::Ignored { .. }) => Err(Steered::Refused(other.name())),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use surefoot_core::effect::Effect;
 use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot_core::job::{Attempt, Job, JobState, Run};
 use surefoot_core::payload::Payload;
@@ -26,6 +27,9 @@ pub(super) struct Row {
     pub(super) original: Payload,
     /// The epoch of the latest claim.
     pub(super) epoch: Epoch,
+    /// Somebody asked to cancel the job while it is verifying.
+    pub(super) stop_asked: bool,
+    pub(super) effects: BTreeMap<u32, Effect>,
     pub(super) attempts: Vec<Attempt>,
     pub(super) revisions: Vec<Revision>,
     pub(super) actions: Vec<Action>,
@@ -38,6 +42,7 @@ impl Row {
             JobState::Running(run) => Some(run),
             JobState::Pending { .. }
             | JobState::Retrying { .. }
+            | JobState::Verifying { .. }
             | JobState::Succeeded { .. }
             | JobState::Dead(_)
             | JobState::Cancelled { .. }
@@ -51,6 +56,7 @@ impl Row {
             JobState::Running(run) => Some(run),
             JobState::Pending { .. }
             | JobState::Retrying { .. }
+            | JobState::Verifying { .. }
             | JobState::Succeeded { .. }
             | JobState::Dead(_)
             | JobState::Cancelled { .. }
@@ -61,7 +67,9 @@ impl Row {
     /// When the job is due, while it waits.
     pub(super) fn waits_until(&self) -> Option<Timestamp> {
         match &self.job.state {
-            JobState::Pending { due_at } | JobState::Retrying { due_at, .. } => Some(*due_at),
+            JobState::Pending { due_at }
+            | JobState::Retrying { due_at, .. }
+            | JobState::Verifying { due_at, .. } => Some(*due_at),
             JobState::Running(_)
             | JobState::Succeeded { .. }
             | JobState::Dead(_)
@@ -79,6 +87,7 @@ impl Row {
             JobState::Pending { .. }
             | JobState::Running(_)
             | JobState::Retrying { .. }
+            | JobState::Verifying { .. }
             | JobState::Dead(_) => None,
         }
     }

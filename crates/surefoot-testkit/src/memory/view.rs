@@ -133,6 +133,7 @@ fn dead_letter(row: &Row) -> Option<(&Job, &Death)> {
         JobState::Pending { .. }
         | JobState::Running(_)
         | JobState::Retrying { .. }
+        | JobState::Verifying { .. }
         | JobState::Succeeded { .. }
         | JobState::Cancelled { .. }
         | JobState::Ignored { .. } => None,
@@ -148,6 +149,7 @@ fn matches(filter: &JobFilter, job: &Job) -> bool {
         JobState::Pending { .. }
         | JobState::Running(_)
         | JobState::Retrying { .. }
+        | JobState::Verifying { .. }
         | JobState::Succeeded { .. }
         | JobState::Cancelled { .. }
         | JobState::Ignored { .. } => None,

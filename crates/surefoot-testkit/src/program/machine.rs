@@ -171,7 +171,7 @@ impl Machine {
             How::Released => Report::Released(ErrorText::from("drain")),
             How::Lost => Report::Lost,
         };
-        let mut settlement = settle(lease, report, &policy(), self.now, Roll(end.roll));
+        let mut settlement = settle(lease, &[], report, &policy(), self.now, Roll(end.roll));
         settlement.fence.epoch =
             Epoch(settlement.fence.epoch.0 + i64::from(end.epoch_off) * NEVER_GIVEN);
         Some(settlement)
@@ -214,7 +214,7 @@ impl Machine {
         self.write("lapsed", &lapsed);
         let ends: Vec<_> = lapsed
             .iter()
-            .map(|job| settle(job, Report::Lost, &policy(), self.now, Roll(0)))
+            .map(|job| settle(job, &[], Report::Lost, &policy(), self.now, Roll(0)))
             .collect();
         let advanced = answered(self.store.advance(&ends, None, self.now).await);
         self.write("reap", &advanced.settled);

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot_core::job::{Job, JobState, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
-    Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, Enqueued, Extended,
-    Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay, ReplayEffect,
-    Settled, Steered, Store,
+    Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite,
+    EffectWritten, Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
+    Pause, Replay, ReplayEffect, Settled, Steered, Store,
 };
 use surefoot_core::settle::Settlement;
+use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 use surefoot_testkit::program::same_as_model;
 use surefoot_testkit::{ManualClock, MemoryStore, contract};
@@ -219,12 +221,32 @@ impl Store for Broken {
         self.inner.maintain(keep, now).await
     }
 
+    async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Result<bool, StoreError> {
+        self.inner.late(job, epoch, said).await
+    }
+
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError> {
         self.inner.lapsed(now, limit).await
     }
 
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
         self.inner.expire(now, limit).await
+    }
+
+    async fn write_effects(
+        &self,
+        writes: &[EffectWrite],
+        now: Timestamp,
+    ) -> Result<Vec<EffectWritten>, StoreError> {
+        self.inner.write_effects(writes, now).await
+    }
+
+    async fn effects(&self, jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
+        self.inner.effects(jobs).await
+    }
+
+    async fn hasten(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError> {
+        self.inner.hasten(job, now).await
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError> {

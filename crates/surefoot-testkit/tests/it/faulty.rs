@@ -231,6 +231,7 @@ async fn repeated_calls_leave_no_double_and_no_loss() {
             let end = |job| {
                 settle(
                     job,
+                    &[],
                     Report::Succeeded(Payload::null()),
                     &policy,
                     now,
@@ -252,6 +253,7 @@ async fn repeated_calls_leave_no_double_and_no_loss() {
                 .map(|job| {
                     settle(
                         job,
+                        &[],
                         Report::Lost,
                         &JobPolicy {
                             crashes_max: 100,

@@ -158,7 +158,7 @@ impl Client {
             Some(Ok(leased)) => leased,
         };
         let policy = self.policies.policy(&leased.kind);
-        let settlement = settle(&leased, report, policy, self.now(), self.dice.roll());
+        let settlement = settle(&leased, &[], report, policy, self.now(), self.dice.roll());
         let advanced = self
             .store
             .advance(std::slice::from_ref(&settlement), None, self.now())
@@ -218,6 +218,7 @@ fn outcome_of(report: &Report) -> AttemptOutcome {
             Class::Unknown => AttemptOutcome::Unknown,
             Class::Cancelled => AttemptOutcome::Cancelled,
         },
+        Report::StillUnknown(_) => AttemptOutcome::Unknown,
         Report::TimedOut(_) => AttemptOutcome::TimedOut,
         Report::Released(_) | Report::Interrupted(_) => AttemptOutcome::Released,
         Report::Lost => AttemptOutcome::Lost,

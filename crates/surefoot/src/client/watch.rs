@@ -121,7 +121,10 @@ impl Client {
                     return unfinished(Unfinished::Cancelled(reason));
                 }
                 JobState::Ignored { reason, .. } => return unfinished(Unfinished::Ignored(reason)),
-                JobState::Pending { .. } | JobState::Running(_) | JobState::Retrying { .. } => {}
+                JobState::Pending { .. }
+                | JobState::Running(_)
+                | JobState::Retrying { .. }
+                | JobState::Verifying { .. } => {}
             }
         }
     }

@@ -198,6 +198,7 @@ impl Attempt {
             let policy = node.client.policies().policy(&job.kind);
             settle(
                 &job,
+                &[],
                 report,
                 policy,
                 node.client.now(),

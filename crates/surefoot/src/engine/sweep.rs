@@ -151,6 +151,7 @@ fn decided(node: &Node, job: &LeasedJob) -> Settlement {
     let policy = node.client.policies().policy(&job.kind);
     settle(
         job,
+        &[],
         report,
         policy,
         node.client.now(),

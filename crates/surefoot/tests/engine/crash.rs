@@ -184,6 +184,7 @@ async fn a_handler_whose_lease_was_lost_is_told_and_dropped() {
     let now = engine.client().now();
     let settlement = settle(
         &leased,
+        &[],
         Report::Lost,
         &policy_with_backoff(&[60]),
         now,

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use surefoot::core::effect::Effect;
 use surefoot::core::error::StoreError;
-use surefoot::core::id::{JobId, Key, Kind, Queue, Tenant};
+use surefoot::core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot::core::job::{AttemptOutcome, Job, LeasedJob, StateName};
 use surefoot::core::payload::Payload;
 use surefoot::core::port::*;
 use surefoot::core::settle::Settlement;
+use surefoot::core::text::ErrorText;
 use surefoot::core::time::Timestamp;
 use surefoot::{Cx, Intent, JobPolicy, Policies};
 
@@ -75,12 +77,32 @@ impl Store for Picky {
         self.inner.heart().await
     }
 
+    async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Answer<bool> {
+        self.inner.late(job, epoch, said).await
+    }
+
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Answer<Vec<LeasedJob>> {
         self.inner.lapsed(now, limit).await
     }
 
     async fn expire(&self, now: Timestamp, limit: u32) -> Answer<Vec<JobId>> {
         self.inner.expire(now, limit).await
+    }
+
+    async fn write_effects(
+        &self,
+        writes: &[EffectWrite],
+        now: Timestamp,
+    ) -> Result<Vec<EffectWritten>, StoreError> {
+        self.inner.write_effects(writes, now).await
+    }
+
+    async fn effects(&self, jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
+        self.inner.effects(jobs).await
+    }
+
+    async fn hasten(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError> {
+        self.inner.hasten(job, now).await
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Answer<Cancelled> {

@@ -144,7 +144,7 @@ pub(crate) fn success(job: &LeasedJob, now: Timestamp) -> Settlement {
 }
 
 pub(crate) fn decided(job: &LeasedJob, report: Report, now: Timestamp) -> Settlement {
-    settle(job, report, &JobPolicy::default(), now, Roll(0))
+    settle(job, &[], report, &JobPolicy::default(), now, Roll(0))
 }
 
 /// What a claim of this kind takes.

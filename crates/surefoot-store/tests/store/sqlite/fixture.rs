@@ -97,6 +97,7 @@ pub(super) fn claim(kind_name: &str, max: u32) -> Claim {
 pub(super) fn success(job: &LeasedJob, now: Timestamp) -> Settlement {
     settle(
         job,
+        &[],
         Report::Succeeded(Payload::null()),
         &JobPolicy::default(),
         now,

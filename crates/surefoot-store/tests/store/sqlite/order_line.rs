@@ -13,7 +13,7 @@ use surefoot_store::sqlite::SqliteStore;
 use super::fixture::{Place, START, at, job, success, take};
 
 async fn report(store: &SqliteStore, job: &LeasedJob, report: Report) {
-    let settlement = settle(job, report, &JobPolicy::default(), at(1), Roll(0));
+    let settlement = settle(job, &[], report, &JobPolicy::default(), at(1), Roll(0));
     store.advance(&[settlement], None, at(1)).await.unwrap();
 }
 

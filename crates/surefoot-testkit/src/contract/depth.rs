@@ -51,6 +51,7 @@ pub async fn each_queue_kind_and_state_is_counted(store: Arc<dyn Store>) {
         count("default", "mail", StateName::Pending, 1),
         count("default", "mail", StateName::Running, 1),
         count("default", "mail", StateName::Retrying, 1),
+        count("default", "mail", StateName::Verifying, 1),
         count("default", "mail", StateName::Dead, 1),
     ];
     assert_eq!(

@@ -4,7 +4,6 @@
 //! [`open`] goes from a URL to a store. [`sqlite`] and [`postgres`] share no SQL: each does what its database does well.
 //! What holds them together is the store contract in `surefoot-testkit`, which both pass.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the tables of effects come with it"))]
 mod effect_record;
 mod open;
 pub mod postgres;

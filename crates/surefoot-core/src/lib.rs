@@ -3,12 +3,15 @@
 //! Everything here is pure and deterministic: no clock, no randomness, no I/O, no runtime. Time and dice are
 //! arguments ([`time::Timestamp`], [`time::Roll`]); what remembers is behind a port ([`port::Store`]).
 //!
-//! - [`job`]: a job, its states, its attempts. [`effect`]: what a job does outside. [`settle`]: what follows from an attempt.
+//! - [`job`]: a job, its states, its attempts. [`effect`]: what a job does outside. [`settle`]: what follows from an
+//!   attempt.
 //! - [`failure`], [`classify`], [`retry_after`]: what a failure means. [`backoff`], [`policy`], [`timeouts`]: how a
-//!   kind is run. [`payload`], [`canonical`], [`text`], [`id`]: checked values.
+//!   kind is run. [`checklist`]: what must be answered before it is.
+//! - [`payload`], [`canonical`], [`text`], [`id`]: checked values.
 
 pub mod backoff;
 pub mod canonical;
+pub mod checklist;
 pub mod classify;
 pub mod effect;
 pub mod error;

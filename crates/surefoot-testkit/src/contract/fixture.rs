@@ -1,5 +1,7 @@
 //! What the cases share: jobs, claims and settlements in their plainest form, and verbs that must not err.
 
+pub(super) mod effect;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -22,11 +22,12 @@ impl Table {
         if !write.fence.is_none_or(holds) {
             return EffectWritten::Stale;
         }
-        if known.map_or(0, |known| known.version) + 1 != effect.version {
+        if known.map_or(0, |known| known.version).checked_add(1) != Some(effect.version) {
             return EffectWritten::Changed(known.cloned().map(Box::new));
         }
         row.effects.insert(effect.place, effect.clone());
-        if let (Some(until), Some(run)) = (write.lease_until, row.run_mut()) {
+        // A witness has no lease to extend.
+        if let (Some(_), Some(until), Some(run)) = (write.fence, write.lease_until, row.run_mut()) {
             run.lease_until = run.lease_until.max(until);
         }
         EffectWritten::Applied

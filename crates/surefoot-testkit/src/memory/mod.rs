@@ -39,6 +39,17 @@ impl MemoryStore {
         }
     }
 
+    /// A store that holds the same and shares nothing with this one but its announcements, so that several futures can be
+    /// tried from one state.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self {
+            clock: Arc::clone(&self.clock),
+            table: Arc::new(Mutex::new(self.table().clone())),
+            wakes: self.wakes.clone(),
+        }
+    }
+
     /// The table, for one whole verb: each verb holds it from its first read to its last write.
     fn table(&self) -> MutexGuard<'_, Table> {
         // A verb that panicked is a defect that its own test reports; the others may go on.

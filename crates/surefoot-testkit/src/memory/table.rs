@@ -11,7 +11,7 @@ use surefoot_core::port::{Action, ActionVerb, By, Pause, Revision};
 use surefoot_core::settle::Fence;
 use surefoot_core::time::Timestamp;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Table {
     pub(super) rows: BTreeMap<JobId, Row>,
     pub(super) keys: BTreeMap<(Tenant, Kind, Key), JobId>,
@@ -19,6 +19,7 @@ pub(super) struct Table {
     pub(super) arrivals: u64,
 }
 
+#[derive(Clone)]
 pub(super) struct Row {
     pub(super) job: Job,
     /// The job's place in the order of enqueuing.

@@ -6,5 +6,6 @@ mod broken;
 mod clock;
 mod contract;
 mod faulty;
+mod fork;
 mod program;
 mod provider;

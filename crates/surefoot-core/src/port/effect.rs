@@ -12,7 +12,8 @@ pub struct EffectWrite {
     pub effect: Effect,
     /// The holder's epoch: the job must run under it. `None` for a witness, who needs no lease.
     pub fence: Option<Epoch>,
-    /// Extends the holder's lease to this time at least, so that a call has room in it; a lease is never shortened.
+    /// Extends the holder's lease to this time at least, so that a call has room in it; a lease is never shortened, and
+    /// only a write that applies extends it. Without a fence it is ignored: a witness has no lease.
     pub lease_until: Option<Timestamp>,
 }
 
@@ -21,7 +22,7 @@ pub struct EffectWrite {
 pub enum EffectWritten {
     /// It was written.
     Applied,
-    /// It had been written already: the same call, repeated.
+    /// It is on record as it stands here: the same call, repeated. Its fence is not asked again.
     Already,
     /// The job does not run under this epoch any more. Nothing was written.
     Stale,

@@ -18,7 +18,9 @@ pub mod claim;
 pub mod contend;
 pub mod dead;
 pub mod depth;
+pub mod effect_contend;
 pub mod effect_record;
+pub mod effect_stay;
 pub mod effects;
 pub mod enqueue;
 pub mod expire;
@@ -94,11 +96,24 @@ macro_rules! store_contract {
             each_queue_kind_and_state_is_counted
             the_oldest_are_told
         }
+        $crate::store_contract! { @family $open effect_contend
+            one_of_many_concurrent_witnesses_applies
+            a_witness_and_the_holder_at_once_have_one_winner
+            one_first_record_of_many_applies
+            concurrent_repeats_of_one_write_apply_once
+            a_write_and_a_lapse_at_once_have_one_winner
+            overlapping_writes_in_opposite_orders
+        }
         $crate::store_contract! { @family $open effect_record
             every_field_is_kept
             every_field_is_kept_by_a_change
             the_whole_way_of_an_effect_is_kept
             a_step_is_remembered
+        }
+        $crate::store_contract! { @family $open effect_stay
+            effects_come_by_job_and_place
+            effects_stay_as_long_as_the_job
+            a_full_batch_of_effects_is_written
         }
         $crate::store_contract! { @family $open effects
             a_write_follows_on_the_one_on_record
@@ -111,15 +126,6 @@ macro_rules! store_contract {
             a_write_extends_the_lease_and_never_shortens_it
             what_does_not_apply_extends_no_lease
             a_lapsed_holder_that_nobody_settled_may_write
-            effects_come_by_job_and_place
-            effects_stay_as_long_as_the_job
-            a_full_batch_of_effects_is_written
-            one_of_many_concurrent_witnesses_applies
-            a_witness_and_the_holder_at_once_have_one_winner
-            one_first_record_of_many_applies
-            concurrent_repeats_of_one_write_apply_once
-            a_write_and_a_lapse_at_once_have_one_winner
-            overlapping_writes_in_opposite_orders
         }
         $crate::store_contract! { @family $open enqueue
             a_job_reads_back_as_it_came

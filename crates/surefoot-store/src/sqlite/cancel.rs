@@ -1,4 +1,5 @@
-//! Cancel: a waiting job is withdrawn at once; a running one by request to its holder, who alone knows what it did.
+//! Cancel: a waiting job is withdrawn at once; a running one by request to its holder, who alone knows what it did, and a
+//! verifying one by request to its next holder, for what may have happened cannot be withdrawn.
 
 use rusqlite::Row;
 use surefoot_core::error::StoreError;
@@ -13,15 +14,15 @@ use super::{order_line, row, steer};
 statements! {
     WITHDRAW = "-- cancel: a waiting job leaves the table of what waits and runs
         delete from surefoot_job
-        where seq = (select seq from surefoot_intent where id = ?1) and readiness is not null
+        where seq = (select seq from surefoot_intent where id = ?1) and state in ('pending', 'retrying')
         returning seq, tenant, kind, queue, order_key, state, starts, failed, crashed, deferred, unknown";
     HISTORY = "-- cancel: what was withdrawn is appended to history
         insert into surefoot_job_history (seq, id, state, ended_at, starts, failed, crashed, deferred, unknown,
             reason)
         values (?1, ?2, 'cancelled', ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    REQUEST = "-- cancel: its holder is asked
+    REQUEST = "-- cancel: its holder, or its next one, is asked
         update surefoot_job set cancel_requested = 1
-        where seq = (select seq from surefoot_intent where id = ?1) and state = 'running'
+        where seq = (select seq from surefoot_intent where id = ?1) and state in ('running', 'verifying')
             and cancel_requested = 0
         returning seq";
 }
@@ -55,11 +56,10 @@ pub(super) fn cancel(
     }
     Ok(match steer::state_of(ledger, job)? {
         None => Cancelled::NotFound,
-        Some(StateName::Running) => Cancelled::Requested,
+        Some(StateName::Running | StateName::Verifying) => Cancelled::Requested,
         Some(
             state @ (StateName::Pending
             | StateName::Retrying
-            | StateName::Verifying
             | StateName::Succeeded
             | StateName::Dead
             | StateName::Cancelled

@@ -1,4 +1,5 @@
-//! Expire: a waiting job whose deadline passed becomes a dead letter. It must never touch a job that runs.
+//! Expire: a waiting job whose deadline passed becomes a dead letter. It must never touch a job that runs, nor one that is
+//! verifying.
 
 use rusqlite::Row;
 use surefoot_core::error::StoreError;
@@ -15,12 +16,12 @@ statements! {
     OVERDUE = "-- expire: waiting jobs whose deadline passed, the earliest first
         select seq, id, tenant, kind, queue, order_key, state, error, epoch, unknown
         from surefoot_job indexed by surefoot_job_deadline
-        where deadline_at is not null and readiness is not null and deadline_at <= ?1
+        where deadline_at is not null and state in ('pending', 'retrying') and deadline_at <= ?1
         order by deadline_at, seq limit ?2";
     DIE = "-- expire: a waiting job becomes a dead letter
         update surefoot_job set state = 'dead', readiness = null, dead_at = ?3, dead_reason = ?4, fingerprint = ?5,
             error = ?6
-        where seq = ?1 and epoch = ?2 and readiness is not null";
+        where seq = ?1 and epoch = ?2 and state in ('pending', 'retrying')";
 }
 
 struct Overdue {

@@ -1,5 +1,5 @@
 //! The line behind each order key. One job stands in front and may be claimed; the others are parked, so that a claim
-//! never looks at them. In front is who runs or retries, else the earliest enqueued; a unique index sees to it that
+//! never looks at them. In front is who runs, retries or verifies, else the earliest enqueued; a unique index sees to it that
 //! there is one front. Whenever a job joins or leaves a line, exactly one of these functions is called for it.
 
 use rusqlite::Row;
@@ -23,9 +23,9 @@ statements! {
         update surefoot_job set readiness = 'ready' where seq = ?1 and readiness = 'parked'";
     PARK = "-- order_line: a waiting job goes behind another
         update surefoot_job set readiness = 'parked' where seq = ?1 and state = 'pending'";
-    STARTED_OTHER = "-- order_line: whether another job of the key runs or retries
+    STARTED_OTHER = "-- order_line: whether another job of the key runs, retries or verifies
         select 1 from surefoot_job indexed by surefoot_job_front
-        where tenant = ?1 and order_key = ?2 and seq <> ?3 and state in ('running', 'retrying')
+        where tenant = ?1 and order_key = ?2 and seq <> ?3 and state in ('running', 'retrying', 'verifying')
             and order_key is not null and state <> 'dead' and readiness is not 'parked'";
     EARLIER_OTHER = "-- order_line: whether a job of the key was enqueued earlier
         select 1 from surefoot_job indexed by surefoot_job_line
@@ -72,8 +72,8 @@ pub(super) fn arrive(
     })
 }
 
-/// The place of a dead letter that is replayed: its old one among those that are pending, behind one that runs or
-/// retries.
+/// The place of a dead letter that is replayed: its old one among those that are pending, behind one that runs,
+/// retries or verifies.
 pub(super) fn come_back(
     ledger: &Ledger<'_>,
     seq: i64,
@@ -126,8 +126,8 @@ pub(super) fn is_preceded(
     Ok(ledger.first(EARLIER_OTHER, key, |_| Ok(()))?.is_some())
 }
 
-/// Whether a waiting job may run as far as its order key goes: no other job of the key runs or retries and, unless it
-/// retries itself and so holds the key, none was enqueued earlier. What the places say is only how it is found.
+/// Whether a waiting job may run as far as its order key goes: no other job of the key was begun and, unless it
+/// retries or verifies itself and so holds the key, none was enqueued earlier. What the places say is only how it is found.
 pub(super) fn may_run(
     ledger: &Ledger<'_>,
     seq: i64,
@@ -142,7 +142,15 @@ pub(super) fn may_run(
     if ledger.first(STARTED_OTHER, started, |_| Ok(()))?.is_some() {
         return Ok(false);
     }
-    Ok(state == StateName::Retrying || !is_preceded(ledger, seq, tenant, order_key)?)
+    match state {
+        StateName::Retrying | StateName::Verifying => Ok(true),
+        StateName::Pending
+        | StateName::Running
+        | StateName::Succeeded
+        | StateName::Dead
+        | StateName::Cancelled
+        | StateName::Ignored => Ok(!is_preceded(ledger, seq, tenant, order_key)?),
+    }
 }
 
 fn front(

@@ -10,11 +10,10 @@ use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
-    Advanced, Announcements, BATCH_MAX, Beat, By, Cancelled, Claim, DeadGroup, Depth, Enqueued,
-    Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay, Steered,
-    Store,
+    Advanced, Announcements, BATCH_MAX, Beat, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite,
+    EffectWritten, Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
+    Pause, Replay, Steered, Store,
 };
-use surefoot_core::port::{EffectWrite, EffectWritten};
 use surefoot_core::settle::Settlement;
 use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
@@ -24,8 +23,8 @@ use super::mailbox::Urgency::{Ordinary, Urgent};
 use super::store::{SqliteStore, call};
 use super::writer::Inbox;
 use super::{
-    cancel, claim, dead_groups, depth, enqueue, expire, lease, list, pause, record, retention,
-    settle, steer,
+    cancel, claim, dead_groups, depth, effect, enqueue, expire, late, lease, list, pause, record,
+    retention, settle, steer,
 };
 
 #[async_trait]
@@ -70,13 +69,12 @@ impl Store for SqliteStore {
         }))
     }
 
-    async fn late(
-        &self,
-        _job: JobId,
-        _epoch: Epoch,
-        _said: &ErrorText,
-    ) -> Result<bool, StoreError> {
-        Err(StoreError::Broken("late words are not kept yet".into()))
+    async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Result<bool, StoreError> {
+        let said = said.clone();
+        self.call("late", 1, Ordinary, move |ledger| {
+            late::late(ledger, job, epoch, &said)
+        })
+        .await
     }
 
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError> {
@@ -93,18 +91,35 @@ impl Store for SqliteStore {
 
     async fn write_effects(
         &self,
-        _writes: &[EffectWrite],
+        writes: &[EffectWrite],
         _now: Timestamp,
     ) -> Result<Vec<EffectWritten>, StoreError> {
-        Err(StoreError::Broken("effects are not kept yet".into()))
+        bounded(writes.len())?;
+        let writes: Vec<_> = writes
+            .iter()
+            .map(effect::Prepared::of)
+            .collect::<Result<_, _>>()?;
+        self.call("write_effects", writes.len(), Ordinary, move |ledger| {
+            writes
+                .iter()
+                .map(|write| effect::write(ledger, write))
+                .collect()
+        })
+        .await
     }
 
-    async fn effects(&self, _jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
-        Err(StoreError::Broken("effects are not kept yet".into()))
+    async fn effects(&self, jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
+        bounded(jobs.len())?;
+        let jobs = jobs.to_vec();
+        self.read("effects", move |view| effect::effects(view, &jobs))
+            .await
     }
 
-    async fn hasten(&self, _job: JobId, _now: Timestamp) -> Result<bool, StoreError> {
-        Err(StoreError::Broken("effects are not kept yet".into()))
+    async fn hasten(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError> {
+        self.call("hasten", 1, Ordinary, move |ledger| {
+            effect::hasten(ledger, job, now)
+        })
+        .await
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError> {

@@ -21,7 +21,7 @@ statements! {
         left join surefoot_job_history as h on h.seq = i.seq
         where i.seq = ?1");
     ATTEMPTS = "-- job: its attempts, the latest first
-        select number, epoch, worker, started_at, ended_at, outcome, error from surefoot_attempt
+        select number, epoch, worker, started_at, ended_at, outcome, error, late from surefoot_attempt
         where seq = ?1 order by epoch desc limit ?2";
     REVISIONS = "-- job: its earlier payloads, the latest first
         select number, payload, replaced_at, actor, reason from surefoot_revision
@@ -63,7 +63,6 @@ fn oldest_first<T>(mut latest_first: Vec<T>) -> Vec<T> {
 /// The attempt that runs; its row is written when it ends.
 fn running(job: &Job, run: &Run) -> Attempt {
     Attempt {
-        late: None,
         number: job.counts.starts,
         epoch: run.epoch,
         worker: run.worker.clone(),
@@ -71,13 +70,14 @@ fn running(job: &Job, run: &Run) -> Attempt {
         ended_at: None,
         outcome: None,
         error: None,
+        late: None,
     }
 }
 
 fn attempt(found: &Row<'_>) -> Result<Attempt, StoreError> {
     let error: Option<String> = row::column(found, 6)?;
+    let late: Option<String> = row::column(found, 7)?;
     Ok(Attempt {
-        late: None,
         number: row::count(found, 0)?,
         epoch: Epoch(row::column(found, 1)?),
         worker: row::name(found, 2)?,
@@ -85,6 +85,7 @@ fn attempt(found: &Row<'_>) -> Result<Attempt, StoreError> {
         ended_at: Some(row::time(found, 4)?),
         outcome: Some(row::word(found, 5, AttemptOutcome::parse)?),
         error: error.map(ErrorText::from),
+        late: late.map(ErrorText::from),
     })
 }
 

@@ -21,13 +21,18 @@ statements! {
         delete from surefoot_intent where seq = ?1";
     DROP_ATTEMPTS = "-- maintain: its attempts
         delete from surefoot_attempt where seq = ?1";
+    DROP_EFFECTS = "-- maintain: its effects
+        delete from surefoot_effect where seq = ?1";
     DROP_REVISIONS = "-- maintain: its earlier payloads
         delete from surefoot_revision where seq = ?1";
     DROP_ACTIONS = "-- maintain: what people did to it
         delete from surefoot_action where seq = ?1";
 }
 
-/// Drops jobs that ended longer ago than `keep`, at most [`BATCH_MAX`].
+/// How many rows of records one call drops before it stops after the job at hand.
+const RECORDS_MAX: usize = 10_000;
+
+/// Drops jobs that ended longer ago than `keep`, at most [`BATCH_MAX`] and fewer where they left much on record.
 pub(super) fn maintain(
     ledger: &Ledger<'_>,
     keep: Duration,
@@ -35,19 +40,22 @@ pub(super) fn maintain(
 ) -> Result<Maintained, StoreError> {
     let limit = i64::try_from(BATCH_MAX).unwrap_or(i64::MAX);
     let before = now.before(keep).as_micros();
-    let mut oldest: Vec<i64> =
+    let oldest: Vec<i64> =
         ledger.rows(OLDEST, (before, limit + 1), |found| row::column(found, 0))?;
-    let more = oldest.len() > BATCH_MAX;
-    oldest.truncate(BATCH_MAX);
-    for seq in &oldest {
+    let (mut jobs_dropped, mut records_dropped) = (0, 0);
+    for seq in oldest.iter().take(BATCH_MAX) {
+        if records_dropped >= RECORDS_MAX {
+            break;
+        }
         ledger.execute_one(DROP_HISTORY, [seq])?;
         ledger.execute_one(DROP_INTENT, [seq])?;
-        for records in [DROP_ATTEMPTS, DROP_REVISIONS, DROP_ACTIONS] {
-            ledger.execute(records, [seq])?;
+        for records in [DROP_ATTEMPTS, DROP_EFFECTS, DROP_REVISIONS, DROP_ACTIONS] {
+            records_dropped += ledger.execute(records, [seq])?;
         }
+        jobs_dropped += 1;
     }
     Ok(Maintained {
-        jobs_dropped: oldest.len() as u64,
-        more,
+        jobs_dropped: jobs_dropped as u64,
+        more: oldest.len() > jobs_dropped,
     })
 }

@@ -46,7 +46,8 @@ statements! {
     WAIT = fenced!("-- settle: the job waits again
         update surefoot_job set state = ?4, readiness = 'ready', due_at = ?5, error = ?6,
             starts = ?7, failed = ?8, crashed = ?9, deferred = ?10, unknown = ?11,
-            lease_until = null, worker = null, started_at = null, recovery = null, cancel_requested = 0");
+            lease_until = null, worker = null, started_at = null, recovery = null,
+            cancel_requested = case when ?4 = 'verifying' then cancel_requested else 0 end");
     DIE = fenced!("-- settle: the job becomes a dead letter
         update surefoot_job set state = 'dead', dead_at = ?4, dead_reason = ?5, fingerprint = ?6, error = ?7,
             starts = ?8, failed = ?9, crashed = ?10, deferred = ?11, unknown = ?12,
@@ -83,18 +84,24 @@ struct Held {
 pub(super) fn settle(ledger: &Ledger<'_>, settlement: &Settlement) -> Result<Settled, StoreError> {
     let settlement = &*in_force(ledger, settlement)?;
     let (held, to) = match &settlement.next {
-        Next::Pending { due_at } => (
-            wait(ledger, settlement, *due_at, None)?,
-            Some(StateName::Pending),
-        ),
-        Next::Retrying { due_at, error } => (
-            wait(ledger, settlement, *due_at, Some(error))?,
-            Some(StateName::Retrying),
-        ),
-        Next::Verifying { due_at, error } => (
-            wait(ledger, settlement, *due_at, Some(error))?,
-            Some(StateName::Verifying),
-        ),
+        Next::Pending { due_at } => {
+            let to = StateName::Pending;
+            (wait(ledger, settlement, to, *due_at, None)?, Some(to))
+        }
+        Next::Retrying { due_at, error } => {
+            let to = StateName::Retrying;
+            (
+                wait(ledger, settlement, to, *due_at, Some(error))?,
+                Some(to),
+            )
+        }
+        Next::Verifying { due_at, error } => {
+            let to = StateName::Verifying;
+            (
+                wait(ledger, settlement, to, *due_at, Some(error))?,
+                Some(to),
+            )
+        }
         Next::Dead(death) => (die(ledger, settlement, death)?, Some(StateName::Dead)),
         Next::Succeeded { at, result } => (end(ledger, settlement, *at, Ok(result))?, None),
         Next::Cancelled { at, reason } => (end(ledger, settlement, *at, Err(reason))?, None),
@@ -146,23 +153,19 @@ fn lapsed_before(settlement: &Settlement) -> i64 {
 fn wait(
     ledger: &Ledger<'_>,
     settlement: &Settlement,
+    to: StateName,
     due_at: Timestamp,
     error: Option<&ErrorText>,
 ) -> Result<Option<Held>, StoreError> {
     let id = settlement.job.as_uuid().into_bytes();
     let held = ledger.first(HELD, [id], held)?;
-    let state = if error.is_some() {
-        StateName::Retrying
-    } else {
-        StateName::Pending
-    };
     let waits = ledger.execute(
         WAIT,
         (
             id,
             settlement.fence.epoch.0,
             lapsed_before(settlement),
-            state.as_str(),
+            to.as_str(),
             due_at.as_micros(),
             error.map(ErrorText::as_str),
             settlement.counts.starts,

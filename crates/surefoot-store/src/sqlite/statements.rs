@@ -4,8 +4,8 @@
 use rusqlite::Connection;
 
 use super::{
-    cancel, claim, dead_groups, depth, enqueue, expire, lease, list, order_line, pause, record,
-    retention, schema, settle, steer, tally, writer,
+    cancel, claim, dead_groups, depth, effect, enqueue, expire, late, lease, list, order_line,
+    pause, record, retention, schema, settle, steer, tally, writer,
 };
 
 const FILES: &[(&str, &[&str])] = &[
@@ -19,8 +19,10 @@ const FILES: &[(&str, &[&str])] = &[
     ("claim/take", claim::take::ALL),
     ("dead_groups", dead_groups::ALL),
     ("depth", depth::ALL),
+    ("effect", effect::ALL),
     ("enqueue", enqueue::ALL),
     ("expire", expire::ALL),
+    ("late", late::ALL),
     ("lease", lease::ALL),
     ("list", list::ALL),
     ("order_line", order_line::ALL),

@@ -27,10 +27,13 @@ statements! {
         -- unknown of an effect stays so until there is a new one (?5)
         update surefoot_job set state = 'pending', readiness = ?3, due_at = ?4, failed = 0, crashed = 0, deferred = 0,
             unknown = case when ?5 then 0 else unknown end,
-            dead_at = null, dead_reason = null, fingerprint = null, error = null
+            dead_at = null, dead_reason = null, fingerprint = null, error = null,
+            deadline_at = case when deadline_at > ?4 then deadline_at end
         where seq = ?1 and epoch = ?2 and state = 'dead'";
-    NEW_EFFECT = "-- replay: the provider is to see a new effect
-        update surefoot_intent set generation = generation + 1 where seq = ?1";
+    REPLAY_INTENT = "-- replay: a deadline that passed is taken away; the provider may be to see a new effect (?3)
+        update surefoot_intent set generation = generation + ?3,
+            deadline_at = case when deadline_at > ?2 then deadline_at end
+        where seq = ?1";
     SET_ASIDE = "-- ignore: a dead letter leaves the table of what waits and runs
         delete from surefoot_job where seq = ?1 and epoch = ?2 and state = 'dead'
         returning starts, failed, crashed, deferred, unknown";
@@ -70,11 +73,10 @@ pub(super) fn replay(
     let verb = match replay.effect {
         None if letter.reason.needs_effect_choice() => return Ok(Steered::NeedsEffectChoice),
         None | Some(ReplayEffect::Same) => ActionVerb::Replay,
-        Some(ReplayEffect::New) => {
-            ledger.execute_one(NEW_EFFECT, [letter.seq])?;
-            ActionVerb::ReplayNew
-        }
+        Some(ReplayEffect::New) => ActionVerb::ReplayNew,
     };
+    let is_new = verb == ActionVerb::ReplayNew;
+    ledger.execute_one(REPLAY_INTENT, (letter.seq, now.as_micros(), is_new))?;
     let order_key = letter.order_key.as_ref();
     let place = order_line::come_back(ledger, letter.seq, &letter.tenant, order_key)?;
     let waits = (
@@ -82,7 +84,7 @@ pub(super) fn replay(
         letter.epoch.0,
         place.readiness(),
         now.as_micros(),
-        verb == ActionVerb::ReplayNew,
+        is_new,
     );
     ledger.execute_one(REPLAY, waits)?;
     act(ledger, letter.seq, verb, &replay.by, now)?;

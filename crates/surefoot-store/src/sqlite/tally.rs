@@ -25,10 +25,11 @@ pub(super) struct Tally {
 }
 
 /// The states that are counted.
-const COUNTED: [StateName; 4] = [
+const COUNTED: [StateName; 5] = [
     StateName::Pending,
     StateName::Running,
     StateName::Retrying,
+    StateName::Verifying,
     StateName::Dead,
 ];
 

@@ -17,7 +17,7 @@ use super::{crowd, levels};
 macro_rules! candidate_columns {
     () => {
         "seq, priority, due_at, epoch, state, tenant, order_key, concurrency_key, deadline_at,
-         starts, failed, crashed, deferred, unknown"
+         starts, failed, crashed, deferred, unknown, cancel_requested"
     };
 }
 
@@ -52,6 +52,17 @@ pub(super) struct Candidate {
     pub(super) concurrency_key: Option<ConcurrencyKey>,
     pub(super) deadline_at: Option<i64>,
     pub(super) counts: Counts,
+    pub(super) cancel_requested: bool,
+}
+
+impl Candidate {
+    /// Whether its deadline passed. What may have happened is asked about whatever the deadline.
+    pub(super) fn is_overdue(&self, now: Timestamp) -> bool {
+        self.state != StateName::Verifying
+            && self
+                .deadline_at
+                .is_some_and(|deadline| deadline <= now.as_micros())
+    }
 }
 
 /// What stands in a lane and has not been looked at.
@@ -262,5 +273,6 @@ fn candidate(found: &Row<'_>) -> Result<Candidate, StoreError> {
             deferred: count(found, 12)?,
             unknown: count(found, 13)?,
         },
+        cancel_requested: column(found, 14)?,
     })
 }

@@ -25,7 +25,7 @@ statements! {
         select ", intent_columns!(), " from surefoot_intent as i where i.seq = ?1");
     LEASE = "-- claim: the lease, under a new epoch
         update surefoot_job set state = 'running', readiness = null, epoch = epoch + 1, starts = starts + 1,
-            worker = ?3, started_at = ?4, lease_until = ?5, recovery = ?6, cancel_requested = 0, error = null
+            worker = ?3, started_at = ?4, lease_until = ?5, recovery = ?6, error = null
         where seq = ?1 and epoch = ?2 and readiness is not null";
     OVERDUE = "-- claim: a job past its deadline steps aside until it is expired
         update surefoot_job set readiness = 'overdue' where seq = ?1 and readiness in ('ready', 'crowded')";
@@ -179,10 +179,7 @@ impl<'a> Taking<'a> {
         if !self.room.in_kind(terms) {
             return Ok(Admission::KindFull);
         }
-        if candidate
-            .deadline_at
-            .is_some_and(|deadline| deadline <= self.now.as_micros())
-        {
+        if candidate.is_overdue(self.now) {
             return Ok(Admission::SetAside(Aside::Overdue));
         }
         if let Some(key) = &candidate.concurrency_key
@@ -218,7 +215,7 @@ impl<'a> Taking<'a> {
             started_at: self.now,
             lease_until: self.now.after(terms.lease),
             recovery: terms.recovery,
-            cancel_requested: false,
+            cancel_requested: candidate.cancel_requested,
         };
         self.ledger.execute_one(
             LEASE,

@@ -38,7 +38,7 @@ create table surefoot_job (
     order_key text,
     concurrency_key text,
     deadline_at integer,
-    state text not null check (state in ('pending', 'running', 'retrying', 'dead')),
+    state text not null check (state in ('pending', 'running', 'retrying', 'verifying', 'dead')),
     readiness text check (readiness in ('ready', 'parked', 'crowded', 'overdue')),
     due_at integer not null,
     epoch integer not null default 0,
@@ -56,9 +56,11 @@ create table surefoot_job (
     dead_reason text,
     fingerprint integer,
     error text,
-    check ((readiness is not null) = (state in ('pending', 'retrying'))),
-    -- A retry holds its order key, so only a pending job can stand behind one.
+    check ((readiness is not null) = (state in ('pending', 'retrying', 'verifying'))),
+    -- What was begun holds its order key, so only a pending job can stand behind one.
     check (readiness is not 'parked' or (state = 'pending' and order_key is not null)),
+    -- What may have happened is asked about whatever the deadline.
+    check (readiness is not 'overdue' or state <> 'verifying'),
     check ((lease_until is not null) = (state = 'running')),
     check ((dead_at is not null) = (state = 'dead'))
 ) strict;
@@ -76,7 +78,7 @@ create index surefoot_job_line on surefoot_job (tenant, order_key)
 create unique index surefoot_job_front on surefoot_job (tenant, order_key)
     where order_key is not null and state <> 'dead' and readiness is not 'parked';
 create index surefoot_job_deadline on surefoot_job (deadline_at)
-    where deadline_at is not null and readiness is not null;
+    where deadline_at is not null and state in ('pending', 'retrying');
 create index surefoot_job_listed on surefoot_job (state, id) where state <> 'running';
 create index surefoot_job_dead_group on surefoot_job (kind, dead_reason, fingerprint, dead_at, id)
     where state = 'dead';
@@ -113,7 +115,7 @@ create table surefoot_job_history (
 create index surefoot_job_history_ended on surefoot_job_history (ended_at);
 create index surefoot_job_history_listed on surefoot_job_history (state, id);
 
--- Attempts that ended, never changed; the one that runs is in the job's row until then.
+-- Attempts that ended, never changed but for a late word; the one that runs is in the job's row until then.
 create table surefoot_attempt (
     seq integer not null,
     epoch integer not null,
@@ -123,8 +125,23 @@ create table surefoot_attempt (
     ended_at integer not null,
     outcome text not null,
     error text,
+    -- What the holder of a lost attempt said afterwards.
+    late text check (late is null or outcome = 'lost'),
     primary key (seq, epoch)
 ) strict, without rowid;
+
+-- What is known of the effects of jobs, whatever the state of the job. The document says it all; version is what a write
+-- follows on.
+create table surefoot_effect (
+    seq integer not null,
+    place integer not null,
+    version integer not null,
+    state text not null
+        check (state in ('intended', 'confirmed', 'rejected', 'unknown', 'absent', 'needs_human')),
+    name text not null,
+    document text not null,
+    primary key (seq, place)
+) strict;
 
 -- Payloads that were replaced: revision 0 is the payload as first enqueued.
 create table surefoot_revision (

@@ -32,8 +32,10 @@ pub fn answered(
     left_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Effect {
+    // An earlier holder that was never heard of again may still send until the time that is on record.
+    let only_call = effect.sends <= 1;
     let landed = Effect {
-        leaves_by: left_at.or(effect.leaves_by),
+        leaves_by: left_at.filter(|_| only_call).or(effect.leaves_by),
         ..effect.clone()
     };
     match answer {

@@ -254,6 +254,22 @@ fn did_not_happen_counts_only_when_the_call_can_have_no_effect_any_more() {
 }
 
 #[test]
+fn an_earlier_holder_that_was_never_heard_of_may_still_send() {
+    let declared = declared(Unknown::SameKey { ttl: None });
+    let Begin::Send(second) = begin(Some(&sent(&declared)), &declared, &job(2), at(50), at(20))
+    else {
+        panic!("the same key is sent again");
+    };
+    let answer = Answer::MaybeApplied("x".into());
+    let unknown = answered(&second, answer, Some(at(20)), at(25));
+    assert_eq!(
+        unknown.settles_at(),
+        at(50).after(TIMEOUT),
+        "the first holder may send until 30 s"
+    );
+}
+
+#[test]
 fn happened_counts_at_any_time() {
     let unknown = answered(
         &sent(&verify()),

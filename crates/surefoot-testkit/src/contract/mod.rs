@@ -28,6 +28,7 @@ pub mod extend;
 pub mod fence;
 mod fixture;
 pub mod lapse;
+pub mod late;
 pub mod limits;
 pub mod list;
 pub mod maintain;
@@ -36,6 +37,7 @@ pub mod pause;
 pub mod replay;
 pub mod serve;
 pub mod settle;
+pub mod verifying;
 
 /// The longest that one case may take, so that a deadlock is a failure and not a test that never ends.
 pub const CASE_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(180);
@@ -178,6 +180,14 @@ macro_rules! store_contract {
             a_crash_loop_ends_as_a_dead_letter
             six_thousand_lapsed_jobs_are_all_found
         }
+        $crate::store_contract! { @family $open late
+            the_first_late_word_stays
+            a_late_word_may_come_in_every_state
+            only_a_lost_attempt_takes_a_late_word
+            each_lost_attempt_has_its_own_word
+            late_words_of_any_kind_are_kept
+            one_of_many_late_words_at_once_stays
+        }
         $crate::store_contract! { @family $open limits
             a_queue_has_its_limit
             a_kind_has_its_limit
@@ -227,6 +237,7 @@ macro_rules! store_contract {
             a_letter_keeps_its_key_beside_a_twin
             one_of_many_concurrent_replays_is_done
             an_expired_letter_is_replayed
+            a_deadline_ahead_is_kept_and_one_that_passed_is_taken_away
         }
         $crate::store_contract! { @family $open serve
             kinds_are_filtered
@@ -244,6 +255,27 @@ macro_rules! store_contract {
             a_full_batch_is_settled
             every_start_has_its_record
             deferrals_without_end_stay_bounded
+        }
+        $crate::store_contract! { @family $open verifying
+            it_is_claimed_when_due_under_a_higher_epoch
+            a_repeated_settlement_into_verifying_is_already
+            it_can_go_wherever_a_running_job_can
+            a_question_that_was_lost_is_found_lapsed
+            it_holds_its_order_key
+            it_counts_under_a_limit_only_when_it_runs
+            a_paused_queue_asks_nothing
+            it_is_asked_about_whatever_its_deadline
+            it_is_claimed_by_priority_and_due_time_as_any_job
+            a_request_is_told_with_the_next_claim
+            a_request_cancels_what_would_run_again
+            a_request_stays_while_it_is_verifying
+            a_request_ends_where_the_job_ends
+            a_request_and_a_claim_at_once_are_both_heard
+            only_what_is_verifying_is_hastened
+            it_is_never_put_off
+            a_hastened_job_keeps_what_was_asked_of_it
+            it_is_listed_and_counted
+            it_is_not_steered_as_a_dead_letter
         }
     };
     (@family $open:ident $family:ident $($case:ident)*) => {

@@ -6,8 +6,8 @@ use surefoot_core::job::{Counts, DeadReason, JobState, StateName};
 use surefoot_core::port::{Action, ActionVerb, Enqueued, NewJob, ReplayEffect, Steered, Store};
 
 use super::fixture::{
-    START, applied, at, at_once, by, created, dead, in_state, job, keyed, permanent, record,
-    replayed, running, state_name, take_one,
+    START, applied, at, at_once, by, claim, created, dead, in_state, job, keyed, permanent, record,
+    replayed, running, state_name, take, take_one,
 };
 
 pub async fn a_replay_starts_anew_and_keeps_what_was(store: Arc<dyn Store>) {
@@ -194,4 +194,26 @@ pub async fn an_expired_letter_is_replayed(store: Arc<dyn Store>) {
         StateName::Pending,
         "no-lost-intent: a person's order is carried out"
     );
+}
+
+pub async fn a_deadline_ahead_is_kept_and_one_that_passed_is_taken_away(store: Arc<dyn Store>) {
+    for (deadline, expected) in [(4, None), (5, None), (6, Some(at(6)))] {
+        let kind_name = format!("kind-{deadline}");
+        let new = NewJob {
+            deadline_at: Some(at(deadline)),
+            ..job(&kind_name)
+        };
+        let id = in_state(&*store, new, StateName::Dead).await;
+        assert_eq!(replayed(&*store, id, None).await, Steered::Done);
+        let found = record(&*store, id).await.job;
+        assert_eq!(found.deadline_at, expected, "replayed at 5");
+        assert_eq!(
+            store.expire(at(5), 10).await.expect("expire"),
+            [],
+            "a person wants it to run"
+        );
+        let leased = take(&*store, &claim(&[&kind_name], 1), at(5)).await;
+        assert_eq!(leased.len(), 1, "a person wants it to run");
+        assert_eq!(leased[0].deadline_at, expected);
+    }
 }

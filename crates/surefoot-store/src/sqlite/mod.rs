@@ -35,6 +35,7 @@ mod list;
 mod mailbox;
 mod operation;
 mod order_line;
+mod own_transaction;
 mod pause;
 mod port;
 mod readers;

@@ -122,6 +122,29 @@ pub async fn what_is_due_but_may_not_run_is_not_due_next(store: Arc<dyn Store>) 
     );
 }
 
+/// The clocks of two nodes agree to a millisecond at best, and the one that hands in may be ahead.
+pub async fn what_a_clock_ahead_handed_in_is_due_next(store: Arc<dyn Store>) {
+    let ahead = at(60).after(Duration::from_micros(1));
+    let shared = NewJob {
+        concurrency_key: Some("shop".parse().expect("a concurrency key")),
+        ..job("mail")
+    };
+    for fresh in [job("mail"), shared] {
+        let due = created(&*store, &[job("mail")], at(60)).await;
+        let early = created(&*store, &[fresh], ahead).await;
+        let first = advance(&*store, &[], Some(&claim(&["mail"], 10)), at(60)).await;
+        assert_eq!(
+            (ids(&first.leased), first.next_due),
+            (due, Some(ahead)),
+            "nobody announces it again, so the claim that came too early is told when"
+        );
+        let none = advance(&*store, &[], Some(&claim(&["mail"], 10)), at(60)).await;
+        assert_eq!((ids(&none.leased), none.next_due), (vec![], Some(ahead)));
+        let then = advance(&*store, &[], Some(&claim(&["mail"], 10)), ahead).await;
+        assert_eq!((ids(&then.leased), then.next_due), (early, None));
+    }
+}
+
 pub async fn higher_priority_then_due_time_then_age(store: Arc<dyn Store>) {
     let of = |priority: i16, run_at: Option<u64>| NewJob {
         priority,

@@ -248,6 +248,15 @@ pub(super) fn verifying(leased: &LeasedJob, due_at: Timestamp, now: Timestamp) -
     settlement
 }
 
+/// Enqueues a job, runs it and leaves it verifying, due at ten seconds after [`START`].
+pub(super) async fn asking(store: &dyn Store, new: NewJob) -> LeasedJob {
+    created(store, std::slice::from_ref(&new), START).await;
+    let leased = take_one(store, new.kind.as_str(), START).await;
+    assert_eq!(leased.id, new.id);
+    applied(store, &verifying(&leased, at(10), START), START).await;
+    leased
+}
+
 /// Enqueues a job and brings it into this state, at [`START`]; no other job of its kind may be waiting.
 pub(super) async fn in_state(store: &dyn Store, new: NewJob, wanted: StateName) -> JobId {
     created(store, std::slice::from_ref(&new), START).await;

@@ -27,6 +27,7 @@ pub mod expire;
 pub mod extend;
 pub mod fence;
 mod fixture;
+pub mod hasten;
 pub mod lapse;
 pub mod late;
 pub mod limits;
@@ -38,6 +39,7 @@ pub mod replay;
 pub mod serve;
 pub mod settle;
 pub mod verifying;
+pub mod withdraw;
 
 /// The longest that one case may take, so that a deadlock is a failure and not a test that never ends.
 pub const CASE_TIME_MAX: std::time::Duration = std::time::Duration::from_secs(180);
@@ -73,6 +75,7 @@ macro_rules! store_contract {
             a_running_job_is_not_claimed_again
             a_job_in_the_future_waits_and_says_when
             what_is_due_but_may_not_run_is_not_due_next
+            what_a_clock_ahead_handed_in_is_due_next
             higher_priority_then_due_time_then_age
             a_claim_takes_no_more_than_it_asks
             a_retry_is_claimed_when_due_under_a_higher_epoch
@@ -170,6 +173,10 @@ macro_rules! store_contract {
             a_settlement_repeated_after_the_next_claim_changes_nothing
             one_of_many_concurrent_settlements_applies
         }
+        $crate::store_contract! { @family $open hasten
+            only_what_is_verifying_is_hastened
+            it_is_never_put_off
+        }
         $crate::store_contract! { @family $open lapse
             lapsed_jobs_are_found_longest_ended_first
             an_extended_lease_is_not_settled_as_lost
@@ -266,16 +273,16 @@ macro_rules! store_contract {
             a_paused_queue_asks_nothing
             it_is_asked_about_whatever_its_deadline
             it_is_claimed_by_priority_and_due_time_as_any_job
+            it_is_listed_and_counted
+            it_is_not_steered_as_a_dead_letter
+        }
+        $crate::store_contract! { @family $open withdraw
             a_request_is_told_with_the_next_claim
             a_request_cancels_what_would_run_again
             a_request_stays_while_it_is_verifying
             a_request_ends_where_the_job_ends
             a_request_and_a_claim_at_once_are_both_heard
-            only_what_is_verifying_is_hastened
-            it_is_never_put_off
             a_hastened_job_keeps_what_was_asked_of_it
-            it_is_listed_and_counted
-            it_is_not_steered_as_a_dead_letter
         }
     };
     (@family $open:ident $family:ident $($case:ident)*) => {

@@ -5,8 +5,10 @@
 //! What holds them together is the store contract in `surefoot-testkit`, which both pass.
 
 mod effect_record;
+mod not_settled;
 mod open;
 pub mod postgres;
 pub mod sqlite;
 
+pub use not_settled::NotSettled;
 pub use open::{OpenError, open};

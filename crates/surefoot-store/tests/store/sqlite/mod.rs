@@ -4,6 +4,7 @@ mod fixture;
 mod heart;
 mod migrate;
 mod order_line;
+mod own_outcome;
 mod own_transaction;
 mod processes;
 mod programs;

@@ -101,37 +101,18 @@ fn statement(filter: &JobFilter) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::time::Duration;
-
     use surefoot_core::failure::Failure;
-    use surefoot_core::id::{Actor, Key, Kind, Worker};
-    use surefoot_core::port::{By, Claim, KindTerms, NewJob, Queues};
+    use surefoot_core::id::{Actor, Key};
+    use surefoot_core::port::{By, NewJob};
     use surefoot_core::settle::Report;
     use surefoot_core::text::ErrorText;
 
     use super::*;
-    use crate::sqlite::steps::{Counted, NOW, plain};
+    use crate::sqlite::steps::{Counted, NOW, plain, take};
     use crate::sqlite::{cancel, depth, steer};
 
     /// Few enough for any page; a walk through all of [`crowded`] takes more than ten times as many.
     const STEPS_MAX: i32 = 2_000;
-
-    fn take(max: u32) -> Claim {
-        Claim {
-            worker: Worker::new("w").unwrap(),
-            kinds: vec![KindTerms {
-                kind: Kind::new("mail").unwrap(),
-                lease: Duration::from_secs(40),
-                recovery: None,
-                concurrency_max: None,
-                concurrency_per_key_max: None,
-            }],
-            queues: Queues::All,
-            queue_limits: BTreeMap::new(),
-            max,
-        }
-    }
 
     /// Two jobs of each rare state, then a thousand that succeeded and a thousand that wait.
     fn crowded() -> Counted {

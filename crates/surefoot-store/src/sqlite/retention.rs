@@ -59,3 +59,57 @@ pub(super) fn maintain(
         more: oldest.len() > jobs_dropped,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::steps::{Counted, NOW, plain, take};
+
+    const KEEP: Duration = Duration::from_secs(1);
+
+    /// How many steps it takes to forget so many jobs with so many effects each, and how many jobs each step dropped.
+    fn steps(jobs: usize, effects: u32) -> Vec<u64> {
+        let mut store = Counted::new();
+        store.add(jobs, plain);
+        for job in store.claim(&take(1000)) {
+            store.succeed(&job);
+        }
+        store
+            .connection
+            .execute(
+                "with recursive place (n) as (select 0 union all select n + 1 from place where n + 1 < ?1)
+                 insert into surefoot_effect (seq, place, version, state, name, document)
+                 select seq, n, 1, 'confirmed', 'a', '{}' from surefoot_intent, place",
+                [effects],
+            )
+            .unwrap();
+        let mut dropped = Vec::new();
+        loop {
+            let step = store.write(|ledger| maintain(ledger, KEEP, NOW.after(KEEP * 2)).unwrap());
+            dropped.push(step.jobs_dropped);
+            if !step.more {
+                break;
+            }
+        }
+        let left = |table| -> i64 {
+            let count = format!("select count(*) from {table}");
+            let count = store.connection.query_row(&count, (), |row| row.get(0));
+            count.unwrap()
+        };
+        assert_eq!(
+            [
+                left("surefoot_intent"),
+                left("surefoot_effect"),
+                left("surefoot_attempt")
+            ],
+            [0; 3]
+        );
+        dropped
+    }
+
+    #[test]
+    fn jobs_that_left_much_on_record_are_dropped_in_smaller_steps() {
+        assert_eq!(steps(25, 10), [25]);
+        assert_eq!(steps(25, 1000), [10, 10, 5]);
+    }
+}

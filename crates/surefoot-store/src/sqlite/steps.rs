@@ -1,12 +1,15 @@
 //! A store in memory whose work is counted in steps of SQLite's machine: the same on every host, so a test can say what
 //! something costs.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use rusqlite::{Connection, StatementStatus, Transaction, TransactionBehavior};
-use surefoot_core::id::{JobId, Kind, Queue, Tenant};
+use surefoot_core::id::{JobId, Kind, Queue, Tenant, Worker};
 use surefoot_core::job::LeasedJob;
 use surefoot_core::payload::Payload;
 use surefoot_core::policy::JobPolicy;
-use surefoot_core::port::{Claim, NewJob};
+use surefoot_core::port::{Claim, KindTerms, NewJob, Queues};
 use surefoot_core::settle::{Report, settle};
 use surefoot_core::time::{Roll, Timestamp};
 
@@ -106,6 +109,23 @@ fn job(number: u64) -> NewJob {
         trace: None,
         run_at: None,
         deadline_at: None,
+    }
+}
+
+/// A claim of so many of the plainest jobs.
+pub(super) fn take(max: u32) -> Claim {
+    Claim {
+        worker: Worker::new("w").unwrap(),
+        kinds: vec![KindTerms {
+            kind: Kind::new("mail").unwrap(),
+            lease: Duration::from_secs(40),
+            recovery: None,
+            concurrency_max: None,
+            concurrency_per_key_max: None,
+        }],
+        queues: Queues::All,
+        queue_limits: BTreeMap::new(),
+        max,
     }
 }
 

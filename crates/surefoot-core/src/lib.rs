@@ -5,6 +5,7 @@
 //!
 //! - [`job`]: a job, its states, its attempts. [`effect`]: what a job does outside. [`settle`]: what follows from an
 //!   attempt.
+//! - [`request`]: a request of the front door, from its claim to the answer that every repetition gets.
 //! - [`failure`], [`classify`], [`retry_after`]: what a failure means. [`backoff`], [`policy`], [`timeouts`]: how a
 //!   kind is run. [`checklist`]: what must be answered before it is.
 //! - [`payload`], [`canonical`], [`text`], [`id`]: checked values.
@@ -21,6 +22,7 @@ pub mod job;
 pub mod payload;
 pub mod policy;
 pub mod port;
+pub mod request;
 pub mod retry_after;
 pub mod settle;
 pub mod text;

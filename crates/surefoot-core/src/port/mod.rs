@@ -17,6 +17,7 @@ mod enqueue;
 mod lease;
 mod list;
 mod record;
+mod requests;
 mod steer;
 mod store;
 
@@ -26,5 +27,6 @@ pub use enqueue::*;
 pub use lease::*;
 pub use list::*;
 pub use record::*;
+pub use requests::*;
 pub use steer::*;
 pub use store::*;

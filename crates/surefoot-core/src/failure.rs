@@ -4,13 +4,14 @@
 use std::error::Error;
 use std::time::Duration;
 
-use crate::classify::{self, Class};
+use crate::classify::{self, Certainty, Class};
 use crate::text::ErrorText;
 
 /// A failed attempt: its class, what to tell people, and when to try again at the earliest.
 ///
 /// It is made by the named constructors, or from any error by `?`: the chain of causes is searched for an
-/// [`std::io::Error`], whose kind gives the class; any other error is transient, for attempts are finite.
+/// [`std::io::Error`], whose kind gives the class and the certainty; any other error is transient, for attempts are
+/// finite, and may hide a call that was applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What happens next.
@@ -22,6 +23,9 @@ pub struct Failure {
     /// The dependency turned the call away before it did anything (a rate limit, a closed gate): the job is put
     /// off and no attempt is used up.
     pub put_off: bool,
+    /// What may have happened at the other end, where somebody said so; else [`certainty`](Self::certainty) goes by
+    /// the class.
+    pub certainty: Option<Certainty>,
 }
 
 impl Failure {
@@ -31,6 +35,7 @@ impl Failure {
             text,
             retry_after: None,
             put_off: false,
+            certainty: None,
         }
     }
 
@@ -71,6 +76,55 @@ impl Failure {
         }
     }
 
+    /// An HTTP answer outside 2xx, classified by its status ([`classify::http_status`]); a status in 2xx is an unknown
+    /// outcome here, for whoever reports it as a failure could not read the answer.
+    pub fn http_status(status: u16, text: impl Into<ErrorText>) -> Self {
+        match classify::http_status(status) {
+            Some(answer) => Self {
+                certainty: Some(answer.certainty),
+                ..Self::of(answer.class, text.into())
+            },
+            None => Self::unknown(text),
+        }
+    }
+
+    /// The same failure: nothing of the call left.
+    #[must_use]
+    pub fn not_sent(self) -> Self {
+        self.with_certainty(Certainty::NotSent)
+    }
+
+    /// The same failure: the other end refused the call before it took effect.
+    #[must_use]
+    pub fn rejected(self) -> Self {
+        self.with_certainty(Certainty::Rejected)
+    }
+
+    /// The same failure: the call left and may have been applied.
+    #[must_use]
+    pub fn maybe_applied(self) -> Self {
+        self.with_certainty(Certainty::MaybeApplied)
+    }
+
+    fn with_certainty(self, certainty: Certainty) -> Self {
+        Self {
+            certainty: Some(certainty),
+            ..self
+        }
+    }
+
+    /// What may have happened at the other end: as somebody said, or else by the class. A permanent failure and a call that
+    /// was put off were refused; of everything else nobody knows.
+    #[must_use]
+    pub fn certainty(&self) -> Certainty {
+        match (self.certainty, self.class) {
+            (Some(certainty), _) => certainty,
+            (None, _) if self.put_off => Certainty::Rejected,
+            (None, Class::Permanent) => Certainty::Rejected,
+            (None, Class::Transient | Class::Unknown | Class::Cancelled) => Certainty::MaybeApplied,
+        }
+    }
+
     /// A database error by its SQLSTATE code, such as `40001`.
     pub fn sqlstate(code: &str, text: impl Into<ErrorText>) -> Self {
         Self::of(classify::sqlstate(code), text.into())
@@ -81,11 +135,13 @@ impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         let mut text = error.to_string();
         let mut class = Class::Transient;
+        let mut certainty = None;
         let mut link: Option<&(dyn Error + 'static)> = Some(&error);
         for depth in 0..CAUSES_MAX {
             let Some(cause) = link else { break };
             if let Some(io) = cause.downcast_ref::<std::io::Error>() {
                 class = classify::io(io.kind());
+                certainty = Some(classify::io_certainty(io.kind()));
             }
             if depth > 0 {
                 text.push_str(": ");
@@ -93,7 +149,10 @@ impl<E: Error + 'static> From<E> for Failure {
             }
             link = cause.source();
         }
-        Self::of(class, ErrorText::from(text))
+        Self {
+            certainty,
+            ..Self::of(class, ErrorText::from(text))
+        }
     }
 }
 
@@ -121,6 +180,33 @@ mod tests {
         );
         let denied = Failure::from(Outer(io::Error::new(io::ErrorKind::PermissionDenied, "no")));
         assert_eq!(denied.class, Class::Permanent);
+    }
+
+    #[test]
+    fn a_failure_says_what_may_have_happened_at_the_other_end() {
+        use Certainty::{MaybeApplied, NotSent, Rejected};
+        let io = |kind| Failure::from(Outer(io::Error::new(kind, "x")));
+        let cases = [
+            (Failure::transient("x"), MaybeApplied),
+            (Failure::permanent("x"), Rejected),
+            (Failure::unknown("x"), MaybeApplied),
+            (Failure::cancelled("x"), MaybeApplied),
+            (Failure::rate_limited(Duration::ZERO, "x"), Rejected),
+            (Failure::transient("x").not_sent(), NotSent),
+            (Failure::transient("x").rejected(), Rejected),
+            (Failure::permanent("x").maybe_applied(), MaybeApplied),
+            (io(io::ErrorKind::ConnectionRefused), NotSent),
+            (io(io::ErrorKind::ConnectionReset), MaybeApplied),
+            (io(io::ErrorKind::InvalidData), MaybeApplied),
+            (Failure::http_status(429, "x"), Rejected),
+            (Failure::http_status(503, "x"), Rejected),
+            (Failure::http_status(404, "x"), Rejected),
+            (Failure::http_status(500, "x"), MaybeApplied),
+            (Failure::http_status(200, "x"), MaybeApplied),
+        ];
+        for (failure, certainty) in cases {
+            assert_eq!(failure.certainty(), certainty, "{failure:?}");
+        }
     }
 
     #[test]

@@ -145,7 +145,7 @@ pub fn settle(
         Report::Lost => decision.lost(),
     };
     let counts = decision.with_unknown(outcome, counts, effects);
-    let next = decision.honest(decision.in_doubt(next, doubt), counts);
+    let next = decision.honest(decision.in_doubt(next, doubt, outcome, counts), counts);
     let lapsed_before = (outcome == AttemptOutcome::Lost).then_some(now);
     Settlement {
         job: job.id,

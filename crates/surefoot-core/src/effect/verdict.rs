@@ -2,10 +2,11 @@
 
 use super::answer::free;
 use super::{DISPUTES_MAX, Dispute, Effect, EffectState, Unknown, VerifyPlan, Witness};
-use crate::payload::Payload;
+use crate::payload::{Payload, PayloadError};
 use crate::port::By;
 use crate::text::ErrorText;
 use crate::time::{Roll, Timestamp};
+use serde::Serialize;
 use std::time::Duration;
 
 /// The answer of a verification.
@@ -30,6 +31,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// It happened, with this result.
+    ///
+    /// # Errors
+    /// The result has no JSON form or is too large.
+    pub fn happened<T: Serialize + ?Sized>(result: &T) -> Result<Self, PayloadError> {
+        Ok(Self::Happened {
+            result: Payload::from_serialize(result)?,
+            cost: None,
+        })
+    }
+
     /// The word.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {

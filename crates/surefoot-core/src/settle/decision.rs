@@ -87,7 +87,7 @@ impl Decision<'_> {
                 (
                     AttemptOutcome::Unknown,
                     counts,
-                    self.after_unknown(counts, &error, doubt),
+                    self.after_unknown(counts, &error, failure.retry_after, doubt),
                 )
             }
             Class::Cancelled => (
@@ -100,7 +100,7 @@ impl Decision<'_> {
     }
 
     pub(super) fn still_unknown(&self, error: ErrorText, doubt: &Doubt) -> Decided {
-        let next = self.after_unknown(self.job.counts, &error, doubt);
+        let next = self.after_unknown(self.job.counts, &error, None, doubt);
         (AttemptOutcome::Unknown, Some(error), self.job.counts, next)
     }
 
@@ -170,14 +170,20 @@ impl Decision<'_> {
         (AttemptOutcome::Lost, Some(error), counts, next)
     }
 
-    fn after_unknown(&self, counts: Counts, error: &ErrorText, doubt: &Doubt) -> Next {
+    fn after_unknown(
+        &self,
+        counts: Counts,
+        error: &ErrorText,
+        retry_after: Option<Duration>,
+        doubt: &Doubt,
+    ) -> Next {
         match self.job.state.recovery {
-            None if *doubt == Doubt::SendAgain => self.after_failure(counts, error, None),
+            None if *doubt == Doubt::SendAgain => self.after_failure(counts, error, retry_after),
             None | Some(Recovery::AtMostOnce) => {
                 self.dead(DeadReason::OutcomeUnknown, error.clone())
             }
             Some(Recovery::SameKey | Recovery::Repeatable) => {
-                self.after_failure(counts, error, None)
+                self.after_failure(counts, error, retry_after)
             }
         }
     }
@@ -238,15 +244,28 @@ impl Decision<'_> {
         }
     }
 
-    /// What the doubt about an effect makes of the next state.
-    pub(super) fn in_doubt(&self, next: Next, doubt: Doubt) -> Next {
+    /// What the doubt about an effect makes of the next state. A handler that fails before it comes to ask is run again at
+    /// the pace of its failures, and not more often than it has attempts.
+    pub(super) fn in_doubt(
+        &self,
+        next: Next,
+        doubt: Doubt,
+        outcome: AttemptOutcome,
+        counts: Counts,
+    ) -> Next {
         let crash_loop =
             matches!(&next, Next::Dead(death) if death.reason == DeadReason::CrashLoop);
         match doubt {
             // A crash loop says by itself that an effect may have happened, and waits for a person.
             _ if crash_loop => next,
             Doubt::None | Doubt::SendAgain => next,
-            Doubt::AskAt(due_at, error) => Next::Verifying { due_at, error },
+            Doubt::AskAt(_, error) if counts.failed > self.policy.attempts_max => {
+                self.dead(DeadReason::OutcomeUnknown, error)
+            }
+            Doubt::AskAt(ask_at, error) => Next::Verifying {
+                due_at: ask_at.max(pace(&next, outcome)),
+                error,
+            },
             Doubt::Person(error) => self.dead(DeadReason::OutcomeUnknown, error),
         }
     }
@@ -327,5 +346,23 @@ impl Decision<'_> {
             deferred: self.job.counts.deferred.saturating_add(1),
             ..self.job.counts
         }
+    }
+}
+
+/// From when on an attempt that failed by itself, and not by an effect in doubt, is run again.
+fn pace(next: &Next, outcome: AttemptOutcome) -> Timestamp {
+    match (next, outcome) {
+        (Next::Retrying { due_at, .. }, AttemptOutcome::Transient | AttemptOutcome::Released) => {
+            *due_at
+        }
+        (
+            Next::Pending { .. }
+            | Next::Retrying { .. }
+            | Next::Verifying { .. }
+            | Next::Succeeded { .. }
+            | Next::Dead(_)
+            | Next::Cancelled { .. },
+            _,
+        ) => Timestamp::MIN,
     }
 }

@@ -445,3 +445,86 @@ fn what_may_have_happened_is_not_withdrawn() {
         "transient dead outcome_unknown 2/0/0"
     );
 }
+
+fn asked_at(seconds: u64) -> Vec<Effect> {
+    use crate::effect::{Answer, Begin, Declared, EffectTerms, Unknown, answered, begin};
+    let declared = Declared {
+        place: 0,
+        name: crate::id::EffectName::new("psp.refund").unwrap(),
+        dependency: None,
+        terms: EffectTerms {
+            unknown: Unknown::Verify {
+                settles_within: Duration::from_secs(60),
+            },
+            timeout: Duration::from_secs(10),
+        },
+        cost: 0,
+    };
+    let now = NOW.after(Duration::from_secs(seconds));
+    let Begin::Send(sent) = begin(None, &declared, &job(None, failed(0)), now, now) else {
+        panic!("a first effect is sent");
+    };
+    vec![answered(
+        &sent,
+        Answer::MaybeApplied("no answer".into()),
+        None,
+        now,
+    )]
+}
+
+#[test]
+fn a_handler_that_fails_before_it_asks_is_run_at_its_own_pace_and_not_for_ever() {
+    let next = |counts, report| {
+        let settled = settle(
+            &job(None, counts),
+            &asked_at(0),
+            report,
+            &policy(),
+            NOW,
+            Roll(0),
+        );
+        match settled.next {
+            Next::Verifying { due_at, .. } => format!("verifying +{:?}", due_at.since(NOW)),
+            Next::Dead(death) => death.reason.as_str().to_owned(),
+            other => format!("{other:?}"),
+        }
+    };
+    let cases = [
+        (0, Report::Failed(Failure::unknown("x")), "verifying +0ns"),
+        (0, Report::Failed(Failure::transient("x")), "verifying +10s"),
+        (
+            0,
+            Report::Failed(Failure::rate_limited(Duration::from_secs(40), "x")),
+            "verifying +40s",
+        ),
+        (2, Report::TimedOut(TimeoutKind::Job), "verifying +0ns"),
+        (3, Report::StillUnknown("x".into()), "verifying +0ns"),
+        (
+            3,
+            Report::Failed(Failure::permanent("x")),
+            "outcome_unknown",
+        ),
+    ];
+    for (failures, report, expected) in cases {
+        assert_eq!(
+            next(failed(failures), report.clone()),
+            expected,
+            "{report:?}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_outcome_that_is_sent_again_waits_as_long_as_the_dependency_asked() {
+    let failure = Failure {
+        retry_after: Some(Duration::from_secs(37)),
+        ..Failure::unknown("409")
+    };
+    assert_eq!(
+        line(
+            &job(Some(Recovery::SameKey), failed(0)),
+            Report::Failed(failure)
+        ),
+        "unknown retrying +37s 1/0/0"
+    );
+}

@@ -45,6 +45,9 @@ impl Observer for Tally {
             | Event::StaleWrite { .. }
             | Event::Abandoned { .. }
             | Event::SettlementDropped { .. }
+            | Event::EffectVerified { .. }
+            | Event::EffectDisputed { .. }
+            | Event::EffectNeedsHuman { .. }
             | Event::StoreError { .. } => self.went_wrong(format!("{event:?}")),
         }
     }

@@ -15,6 +15,7 @@ mod client;
 mod clock;
 mod cx;
 mod dice;
+mod effect;
 mod engine;
 mod error;
 mod handler;
@@ -28,9 +29,14 @@ mod running;
 mod settled;
 
 pub use bounded::STORE_TIMEOUT;
-pub use client::{Changed, Client, LeaseExtended, Reported, Seen};
+pub use client::{
+    Changed, Client, EffectBegun, EffectTold, LeaseExtended, Reported, Resolved, Seen,
+};
 pub use clock::NodeClock;
 pub use cx::{CancelCause, Cx};
+pub use effect::{
+    Applied, AtMostOnce, EffectCall, EffectDraft, Recover, Repeatable, SameKey, Verify, VerifyBy,
+};
 pub use engine::{Drained, Engine, EngineBuilder, EngineOptions, Health, Heartbeat, StartError};
 pub use error::{Error, Unfinished};
 pub use handler::Handler;
@@ -40,5 +46,6 @@ pub use job::{Job, JobRef, Outcome};
 pub use observe::{Event, NoObserver, Observer};
 pub use policies::Policies;
 pub use surefoot_core as core;
+pub use surefoot_core::effect::{Verdict, VerifyPlan};
 pub use surefoot_core::failure::Failure;
 pub use surefoot_core::policy::{JobPolicy, Recovery};

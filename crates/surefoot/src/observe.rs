@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use surefoot_core::effect::{Effect, Verdict};
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, JobId, Kind, Queue};
 use surefoot_core::job::{AttemptOutcome, DeadReason, LeasedJob, StateName};
@@ -80,6 +81,29 @@ pub enum Event<'a> {
         job: JobId,
         /// Its epoch.
         epoch: Epoch,
+    },
+    /// A provider was asked what became of an effect.
+    EffectVerified {
+        /// The job's kind.
+        kind: &'a Kind,
+        /// The effect before the question.
+        effect: &'a Effect,
+        /// What was answered; a question that failed counts as still unknown.
+        verdict: &'a Verdict,
+    },
+    /// Two witnesses say different things about an effect: alert somebody.
+    EffectDisputed {
+        /// The job's kind.
+        kind: &'a Kind,
+        /// The effect with its disputes.
+        effect: &'a Effect,
+    },
+    /// An effect may have happened and no question is left to ask: a person decides.
+    EffectNeedsHuman {
+        /// The job's kind.
+        kind: &'a Kind,
+        /// The effect.
+        effect: &'a Effect,
     },
     /// A verb of the store failed.
     StoreError {

@@ -3,6 +3,7 @@
 use surefoot_core::job::{LeasedJob, StateName};
 use surefoot_core::port::Settled;
 use surefoot_core::settle::{Next, Settlement};
+use surefoot_core::text::ErrorText;
 
 use crate::client::Client;
 use crate::observe::Event;
@@ -17,6 +18,17 @@ pub(crate) const fn state_of(next: &Next) -> StateName {
         Next::Dead(_) => StateName::Dead,
         Next::Cancelled { .. } => StateName::Cancelled,
     }
+}
+
+/// What an attempt said, in one line, for the record of an attempt that was settled without it.
+pub(crate) fn spoken(settlement: &Settlement) -> ErrorText {
+    let outcome = settlement.outcome.as_str();
+    match (&settlement.next, &settlement.error) {
+        (Next::Succeeded { result, .. }, _) => format!("{outcome}: {}", result.as_str()),
+        (_, Some(error)) => format!("{outcome}: {error}"),
+        (_, None) => outcome.to_owned(),
+    }
+    .into()
 }
 
 /// Tells what became of `settlement` on `job`. A repetition was told of when it was first applied or, if that answer

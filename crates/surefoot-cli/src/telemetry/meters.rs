@@ -111,6 +111,9 @@ impl Meters {
             Event::Abandoned { kind, .. } => self.abandoned.add(1, &[of_kind(kind)]),
             Event::StaleWrite { .. } => self.stale_writes.add(1, &[]),
             Event::SettlementDropped { .. } => self.settlements_dropped.add(1, &[]),
+            Event::EffectVerified { .. }
+            | Event::EffectDisputed { .. }
+            | Event::EffectNeedsHuman { .. } => {}
             Event::StoreError { verb, .. } => {
                 self.store_errors.add(1, &[KeyValue::new("verb", verb)])
             }

@@ -115,6 +115,9 @@ fn log(event: &Event<'_>) {
         | Event::LeaseLost { .. }
         | Event::Abandoned { .. }
         | Event::SettlementDropped { .. }
+        | Event::EffectVerified { .. }
+        | Event::EffectDisputed { .. }
+        | Event::EffectNeedsHuman { .. }
         | Event::StoreError { .. } => {}
     }
 }

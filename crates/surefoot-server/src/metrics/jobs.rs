@@ -17,6 +17,7 @@ use surefoot_core::id::Kind;
 use surefoot_core::job::{AttemptOutcome, DeadReason};
 use surefoot_core::port::Enqueued;
 
+use super::effects::EffectMetrics;
 use super::http::HttpMetrics;
 use super::labels::Names;
 
@@ -71,6 +72,7 @@ struct Families {
     stale_writes: Counter,
     settlements_dropped: Counter,
     store_errors: Family<VerbLabel, Counter>,
+    effects: EffectMetrics,
 }
 
 /// The series of one kind, looked up once.
@@ -114,6 +116,7 @@ impl Default for Families {
             stale_writes: Counter::default(),
             settlements_dropped: Counter::default(),
             store_errors: Family::default(),
+            effects: EffectMetrics::default(),
         }
     }
 }
@@ -178,6 +181,7 @@ impl Families {
             "Failed calls of the store, by verb",
             self.store_errors.clone(),
         );
+        self.effects.register(own);
         let version = vec![("version", env!("CARGO_PKG_VERSION"))];
         own.register("build", "The build that runs", Info::new(version));
     }
@@ -316,6 +320,9 @@ impl Observer for Metrics {
             Event::SettlementDropped { .. } => {
                 self.families.settlements_dropped.inc();
             }
+            Event::EffectVerified { verdict, .. } => self.families.effects.verified(verdict),
+            Event::EffectDisputed { .. } => self.families.effects.disputed(),
+            Event::EffectNeedsHuman { .. } => self.families.effects.needs_human(),
             Event::StoreError { verb, .. } => {
                 self.families
                     .store_errors

@@ -1,11 +1,13 @@
 //! Everything but the loops: handing in, looking, steering, pull workers. It holds no state that matters: what it says
 //! is durable is in the store.
 
+mod effect;
 mod enqueue;
 mod pull;
 mod read;
 mod steer;
 mod watch;
+mod witness;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,8 +26,10 @@ use crate::local::Local;
 use crate::observe::{Guarded, Observer};
 use crate::policies::Policies;
 
+pub use effect::{EffectBegun, EffectTold};
 pub use pull::{LeaseExtended, Reported};
 pub use watch::{Changed, Seen};
+pub use witness::Resolved;
 
 /// The door to the jobs of one store; cheap to clone.
 ///

@@ -7,9 +7,11 @@ use surefoot_core::id::{Epoch, JobId, Kind, Worker};
 use surefoot_core::job::{Attempt, AttemptOutcome, LeasedJob, StateName};
 use surefoot_core::port::{BATCH_MAX, Claim, Extended, Extension, JobRecord, Queues, Settled};
 use surefoot_core::settle::{Report, settle};
+use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 
 use super::Client;
+use crate::effect::present;
 use crate::error::Error;
 use crate::holder;
 use crate::observe::Event;
@@ -119,11 +121,7 @@ impl Client {
         }
         let policy = self.policies.policy(&leased.kind);
         let now = self.now();
-        let last = leased
-            .state
-            .started_at
-            .after(policy.timeout)
-            .after(policy.lease);
+        let last = self.last_hold(&leased);
         if last <= now {
             return Ok(LeaseExtended::Lost);
         }
@@ -138,7 +136,18 @@ impl Client {
             .ok_or_else(|| StoreError::Broken("an extension had no answer".to_owned()))
     }
 
-    /// Reports how an attempt went; what follows is decided by the kind's policy. It may be repeated. An attempt that a
+    /// Until when a pull worker holds a job at most.
+    pub(super) fn last_hold(&self, leased: &LeasedJob) -> Timestamp {
+        let policy = self.policies.policy(&leased.kind);
+        leased
+            .state
+            .started_at
+            .after(policy.timeout)
+            .after(policy.lease)
+    }
+
+    /// Reports how an attempt went; what follows is decided by the kind's policy, and while an effect of it is in doubt by
+    /// that effect. It may be repeated. What comes after the lease was lost is kept with the attempt and changes nothing else. An attempt that a
     /// node runs is reported by that node alone: its call may be under way.
     ///
     /// # Errors
@@ -151,14 +160,23 @@ impl Client {
     ) -> Result<Reported, StoreError> {
         let leased = match self.leased(job, epoch).await? {
             None => return Ok(Reported::NotFound),
-            Some(Err(record)) => return Ok(earlier(&record, epoch, &report)),
+            Some(Err(record)) => {
+                let reported = earlier(&record, epoch, &report);
+                if reported == Reported::Stale {
+                    self.store.late(job, epoch, &spoken(&report)).await?;
+                }
+                return Ok(reported);
+            }
             Some(Ok(leased)) if holder::is_node(&leased.state.worker) => {
                 return Ok(Reported::HeldByNode);
             }
             Some(Ok(leased)) => leased,
         };
         let policy = self.policies.policy(&leased.kind);
-        let settlement = settle(&leased, &[], report, policy, self.now(), self.dice.roll());
+        let said = spoken(&report);
+        let effects = present(self.store.effects(&[job]).await?, leased.generation);
+        let (now, roll) = (self.now(), self.dice.roll());
+        let settlement = settle(&leased, &effects, report, policy, now, roll);
         let advanced = self
             .store
             .advance(std::slice::from_ref(&settlement), None, self.now())
@@ -175,12 +193,15 @@ impl Client {
             Settled::Already => Reported::Already {
                 state: state_of(&settlement.next),
             },
-            Settled::Stale => Reported::Stale,
+            Settled::Stale => {
+                self.store.late(job, epoch, &said).await?;
+                Reported::Stale
+            }
         })
     }
 
     /// The job when it runs under this epoch, else its record; `None` when there is none.
-    async fn leased(
+    pub(super) async fn leased(
         &self,
         job: JobId,
         epoch: Epoch,
@@ -206,6 +227,21 @@ fn earlier(record: &JobRecord, epoch: Epoch, report: &Report) -> Reported {
     } else {
         Reported::Stale
     }
+}
+
+/// What a report says, in one line, for the record of an attempt that was settled without it.
+fn spoken(report: &Report) -> ErrorText {
+    let outcome = outcome_of(report).as_str();
+    match report {
+        Report::Succeeded(result) => format!("{outcome}: {}", result.as_str()),
+        Report::Failed(failure) => format!("{outcome}: {}", failure.text),
+        Report::StillUnknown(error) | Report::Released(error) | Report::Interrupted(error) => {
+            format!("{outcome}: {error}")
+        }
+        Report::TimedOut(kind) => format!("{outcome}: {kind} fired"),
+        Report::Lost => outcome.to_owned(),
+    }
+    .into()
 }
 
 fn outcome_of(report: &Report) -> AttemptOutcome {

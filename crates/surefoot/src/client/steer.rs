@@ -1,10 +1,11 @@
-//! What people do by hand. Each is one verb of the store, which refuses what the state does not allow; here it is only
-//! told to those who wait in this process.
+//! What people do by hand. Each is one verb of the store, which refuses what the state does not allow; here it is told to
+//! those who wait in this process, and a replay as the same effect first says so to the effects that waited for it.
 
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{JobId, Queue};
+use surefoot_core::job::StateName;
 use surefoot_core::payload::Payload;
-use surefoot_core::port::{By, Cancelled, Pause, Replay, Steered};
+use surefoot_core::port::{By, Cancelled, Pause, Replay, ReplayEffect, Steered};
 
 use super::Client;
 use crate::cx::CancelCause;
@@ -25,11 +26,19 @@ impl Client {
         Ok(answer)
     }
 
-    /// Makes a dead letter pending again.
+    /// Makes a dead letter pending again. As the same effect, what waits for a person may be sent again under its key;
+    /// what a provider can be asked about is asked about first.
     ///
     /// # Errors
-    /// What the store answered.
+    /// What the store answered; the same call may be repeated.
     pub async fn replay(&self, job: JobId, replay: &Replay) -> Result<Steered, StoreError> {
+        if replay.effect == Some(ReplayEffect::Same) {
+            let record = self.store.job(job).await?;
+            let dead = record.filter(|record| record.job.state.name() == StateName::Dead);
+            if let Some(record) = dead {
+                self.permit(&record.job, &replay.by).await?;
+            }
+        }
         let answer = self.store.replay(job, replay, self.now()).await?;
         self.local.changed(job);
         self.local.work.notify_one();

@@ -75,8 +75,9 @@ impl AdvanceLoop {
                     unsettled: self.backlog.len(),
                 };
             }
-            if let Err(error) = self.step(&mut drain).await {
-                self.rest(&error, &mut drain).await;
+            match self.step(&mut drain).await {
+                Ok(()) => self.keep_late().await,
+                Err(error) => self.rest(&error, &mut drain).await,
             }
         }
     }
@@ -144,6 +145,22 @@ impl AdvanceLoop {
             queue_limits: self.node.options.queue_limits.clone(),
             max,
         })
+    }
+
+    /// Keeps what holders said after they had lost their leases. An unavailable store is asked again later.
+    async fn keep_late(&mut self) {
+        while let Some(late) = self.backlog.next_late() {
+            let kept = self
+                .node
+                .client
+                .store()
+                .late(late.job, late.epoch, &late.said)
+                .await;
+            match kept {
+                Err(error) if error.is_transient() => return,
+                Ok(_) | Err(_) => self.backlog.late_kept(),
+            }
+        }
     }
 
     async fn advance(&mut self, batch: Batch, claim: Option<Claim>) -> Result<(), StoreError> {

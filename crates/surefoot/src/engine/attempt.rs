@@ -12,13 +12,16 @@ use surefoot_core::job::LeasedJob;
 use surefoot_core::payload::Payload;
 use surefoot_core::policy::Recovery;
 use surefoot_core::port::{Extended, Extension};
-use surefoot_core::settle::{Report, Settlement, settle};
+use surefoot_core::settle::{DEFERRAL_MIN, Report, Settlement, settle};
+use surefoot_core::text::ErrorText;
+use surefoot_core::time::Timestamp;
 use surefoot_core::timeouts::{Fired, TimeoutKind, effective_timeout};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::EngineOptions;
 use super::node::Node;
 use crate::cx::{CancelCause, Cx};
+use crate::effect::Book;
 use crate::handler::Handler;
 use crate::running::Running;
 
@@ -26,17 +29,36 @@ use crate::running::Running;
 pub(super) struct Ended {
     pub(super) job: LeasedJob,
     pub(super) running: Arc<Running>,
-    /// What follows; `None` when the lease was lost and nothing can be written.
-    pub(super) settlement: Option<Settlement>,
+    pub(super) end: End,
+}
+
+/// What an attempt leaves.
+pub(super) enum End {
+    /// What follows, and besides what the handler was given for a transaction of its own, if it is another one: where the
+    /// first is refused, that transaction may have been committed.
+    Settled {
+        settlement: Settlement,
+        handed: Option<Settlement>,
+    },
+    /// The lease was lost, so nothing follows. What the handler had to say then is kept with its attempt.
+    Lost { said: Option<ErrorText> },
 }
 
 /// An attempt that is about to run.
 pub(super) struct Attempt {
-    job: LeasedJob,
+    job: Arc<LeasedJob>,
+    cx: Cx,
     running: Arc<Running>,
     handler: Arc<dyn Handler>,
     ends_at: Instant,
     fires: TimeoutKind,
+}
+
+/// What is known of how an attempt went.
+enum Said {
+    Report(Report),
+    /// Nothing that counts: the lease was lost. What the handler said then, if anything.
+    Lost(Option<ErrorText>),
 }
 
 /// How a handler stopped.
@@ -50,9 +72,11 @@ impl Attempt {
     /// Prepares an attempt; its time runs from here.
     pub(super) fn new(node: &Node, job: LeasedJob, handler: Arc<dyn Handler>) -> Self {
         let policy = node.client.policies().policy(&job.kind);
-        let deadline_left = job
-            .deadline_at
-            .map(|deadline| deadline.since(node.client.now()));
+        let now = node.client.now();
+        let deadline_left = match job.deadline_at {
+            Some(deadline) if !asks_only(&job, now) => Some(deadline.since(now)),
+            Some(_) | None => None,
+        };
         let limit = effective_timeout(policy.timeout, policy.lease, deadline_left);
         let fires = match limit.fired {
             Fired::Timeout(kind) => kind,
@@ -62,7 +86,10 @@ impl Attempt {
         let ends_at = Instant::now() + limit.within.min(EngineOptions::TIME_MAX);
         let hold_until = ends_at + node.options.cancel_grace + node.options.stuck_max;
         let running = Arc::new(Running::new(&job, policy.lease, hold_until));
+        let job = Arc::new(job);
+        let book = Book::new(node.client.clone(), Arc::clone(&job), Arc::clone(&running));
         Self {
+            cx: Cx::of(book, ends_at),
             job,
             running,
             handler,
@@ -77,7 +104,7 @@ impl Attempt {
 
     /// Runs it.
     pub(super) async fn run(self, node: Arc<Node>) -> Ended {
-        let report = match self.admitted(&node).await {
+        let report = match self.prepared(&node).await {
             Ok(()) => {
                 let stopped = self.carried_out(&node).await;
                 self.report(stopped)
@@ -87,16 +114,39 @@ impl Attempt {
         self.ended(&node, report)
     }
 
+    async fn prepared(&self, node: &Node) -> Result<(), Said> {
+        self.admitted(node).await?;
+        self.informed(node).await
+    }
+
+    /// Takes in the effects of earlier attempts: without them nothing may be sent.
+    async fn informed(&self, node: &Node) -> Result<(), Said> {
+        if self.job.counts.starts <= 1 {
+            return Ok(());
+        }
+        match node.client.store().effects(&[self.job.id]).await {
+            Ok(effects) => {
+                self.cx.book().load(effects);
+                Ok(())
+            }
+            Err(error) => Err(Said::Report(Report::Failed(Failure::rate_limited(
+                DEFERRAL_MIN,
+                format!("its effects could not be read: {error}"),
+            )))),
+        }
+    }
+
     /// Whether it may start. An answer that came late left little of the lease: then it is extended first, so that
     /// nobody else starts the job while this attempt runs. Else what to report, if anything can be.
-    async fn admitted(&self, node: &Node) -> Result<(), Option<Report>> {
+    async fn admitted(&self, node: &Node) -> Result<(), Said> {
         let now = node.client.now();
         let late = |what: &str| {
-            Err(Some(Report::Released(
+            Err(Said::Report(Report::Released(
                 format!("{what} before it could start").into(),
             )))
         };
-        if self.job.deadline_at.is_some_and(|deadline| deadline <= now) {
+        let late_by_deadline = self.job.deadline_at.is_some_and(|deadline| deadline <= now);
+        if late_by_deadline && !asks_only(&self.job, now) {
             return late("its deadline passed");
         }
         if self.job.state.lease_until.since(now) >= self.running.lease / 2 {
@@ -115,14 +165,14 @@ impl Attempt {
             .as_deref()
         {
             Ok([Extended::Held { .. }]) => Ok(()),
-            Ok(_) => Err(None),
+            Ok(_) => Err(Said::Lost(None)),
             Err(_) => late("its lease was nearly over"),
         }
     }
 
     async fn carried_out(&self, node: &Node) -> Stopped {
-        let cx = Cx::of(&self.job, Arc::clone(&self.running), self.ends_at);
         let (handler, payload) = (Arc::clone(&self.handler), self.job.payload.clone());
+        let cx = self.cx.clone();
         let mut work = Box::pin(async move { handler.run(cx, payload).await });
         let stopped = {
             let mut caught = AssertUnwindSafe(&mut work).catch_unwind();
@@ -148,25 +198,25 @@ impl Attempt {
         }
     }
 
-    fn report(&self, stopped: Stopped) -> Option<Report> {
+    fn report(&self, stopped: Stopped) -> Said {
         match stopped {
-            Stopped::Returned(Ok(result)) => Some(Report::Succeeded(result)),
+            Stopped::Returned(Ok(result)) => Said::Report(Report::Succeeded(result)),
             Stopped::Returned(Err(failure)) if failure.class == Class::Cancelled => {
                 self.stopped_early(failure)
             }
-            Stopped::Returned(Err(failure)) => Some(Report::Failed(failure)),
-            Stopped::Panicked(panic) => Some(Report::Failed(self.panicked(&*panic))),
+            Stopped::Returned(Err(failure)) => Said::Report(Report::Failed(failure)),
+            Stopped::Panicked(panic) => Said::Report(Report::Failed(self.panicked(&*panic))),
             Stopped::Dropped => self.stopped_early(Failure::cancelled("it was stopped")),
         }
     }
 
     /// What is known of an attempt that did not come to its end: the cause says it, not the handler.
-    fn stopped_early(&self, failure: Failure) -> Option<Report> {
+    fn stopped_early(&self, failure: Failure) -> Said {
         match self.running.cause() {
-            None | Some(CancelCause::Requested) => Some(Report::Failed(failure)),
-            Some(CancelCause::TimedOut(kind)) => Some(Report::TimedOut(kind)),
-            Some(CancelCause::LeaseLost) => None,
-            Some(CancelCause::Draining) => Some(Report::Interrupted(
+            None | Some(CancelCause::Requested) => Said::Report(Report::Failed(failure)),
+            Some(CancelCause::TimedOut(kind)) => Said::Report(Report::TimedOut(kind)),
+            Some(CancelCause::LeaseLost) => Said::Lost(Some(failure.text)),
+            Some(CancelCause::Draining) => Said::Report(Report::Interrupted(
                 "the node was shut down while it ran".into(),
             )),
         }
@@ -188,29 +238,52 @@ impl Attempt {
         }
     }
 
-    fn ended(self, node: &Node, report: Option<Report>) -> Ended {
+    fn ended(self, node: &Node, said: Said) -> Ended {
         let Self {
-            mut job, running, ..
+            job, running, cx, ..
         } = self;
         running.settles();
-        job.state.cancel_requested |= running.is_cancel_requested();
-        let settlement = report.map(|report| {
-            let policy = node.client.policies().policy(&job.kind);
-            settle(
-                &job,
-                &[],
-                report,
-                policy,
-                node.client.now(),
-                node.client.dice().roll(),
-            )
-        });
+        let book = cx.book();
+        let mut settled = Arc::unwrap_or_clone(job);
+        settled.state.cancel_requested |= running.is_cancel_requested();
+        let end = match (book.lost(), said) {
+            (Some(said), _) => End::Lost { said: Some(said) },
+            (None, Said::Lost(said)) => End::Lost { said },
+            (None, Said::Report(report)) => settled_by(node, book, &settled, report),
+        };
         Ended {
-            job,
+            job: settled,
             running,
-            settlement,
+            end,
         }
     }
+}
+
+/// What follows from a report. A success that the handler was given for its own transaction is sent as it was given, so that
+/// the store knows it again.
+fn settled_by(node: &Node, book: &Book, job: &LeasedJob, report: Report) -> End {
+    let report = book.report(report);
+    let handed = book.handed();
+    if let (Report::Succeeded(_), Some(settlement)) = (&report, &handed) {
+        return End::Settled {
+            settlement: settlement.clone(),
+            handed: None,
+        };
+    }
+    let settlement = settle(
+        job,
+        &book.effects(),
+        report,
+        node.client.policies().policy(&job.kind),
+        node.client.now(),
+        node.client.dice().roll(),
+    );
+    End::Settled { settlement, handed }
+}
+
+/// Whether an attempt is only there to ask: its deadline passed, and what may have happened must be known all the same.
+fn asks_only(job: &LeasedJob, now: Timestamp) -> bool {
+    job.counts.unknown > 0 && job.deadline_at.is_some_and(|deadline| deadline <= now)
 }
 
 fn stopped_by(returned: Result<Result<Payload, Failure>, Box<dyn Any + Send>>) -> Stopped {

@@ -6,17 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use surefoot_core::error::StoreError;
+use surefoot_core::id::{Epoch, JobId};
 use surefoot_core::job::LeasedJob;
 use surefoot_core::port::{BATCH_MAX, Settled};
 use surefoot_core::settle::{Next, Settlement};
+use surefoot_core::text::ErrorText;
 use tokio::time::Instant;
 
-use super::attempt::Ended;
+use super::attempt::{End, Ended};
 use super::node::Node;
 use crate::observe::Event;
 use crate::running::Running;
-use crate::settled::tell_settled;
+use crate::settled::{spoken, tell_settled};
 
+/// The most late reports that wait to be kept.
+const LATE_MAX: usize = 1000;
 /// How often the store may refuse a settlement by itself, while it takes others, before it is given up.
 const REFUSALS_MAX: u32 = 10;
 /// How long a refused settlement is set aside at first; it doubles with each refusal.
@@ -29,6 +33,8 @@ pub(super) struct Backlog {
     waiting: VecDeque<Waiting>,
     /// Those that were refused: each is tried by itself, at its time. The next one to try is the first.
     suspects: VecDeque<Suspect>,
+    /// What is to be kept on the records of attempts that were lost.
+    late: VecDeque<Late>,
     batch_max: usize,
     /// How many calls the store has answered; it tells a settlement that is at fault from a store that is.
     answers: u64,
@@ -38,6 +44,15 @@ struct Waiting {
     job: LeasedJob,
     running: Arc<Running>,
     settlement: Settlement,
+    /// What the handler may have committed in a transaction of its own: to be tried where the settlement is stale.
+    handed: Option<Settlement>,
+}
+
+/// What a holder said that had lost its lease.
+pub(super) struct Late {
+    pub(super) job: JobId,
+    pub(super) epoch: Epoch,
+    pub(super) said: ErrorText,
 }
 
 struct Suspect {
@@ -60,6 +75,7 @@ impl Backlog {
         Self {
             waiting: VecDeque::new(),
             suspects: VecDeque::new(),
+            late: VecDeque::new(),
             batch_max: BATCH_MAX,
             answers: 0,
         }
@@ -72,19 +88,39 @@ impl Backlog {
 
     /// Takes in an attempt that ended.
     pub(super) fn push(&mut self, node: &Node, ended: Ended) {
-        let Ended {
-            job,
-            running,
-            settlement,
-        } = ended;
-        match settlement {
-            Some(settlement) => self.waiting.push_back(Waiting {
+        let Ended { job, running, end } = ended;
+        match end {
+            End::Settled { settlement, handed } => self.waiting.push_back(Waiting {
                 job,
                 running,
                 settlement,
+                handed,
             }),
-            None => forget(node, &running),
+            End::Lost { said } => {
+                if let Some(said) = said {
+                    self.is_late(job.id, job.state.epoch, said);
+                }
+                forget(node, &running);
+            }
         }
+    }
+
+    /// What holders said that had lost their leases, the oldest first; at most [`LATE_MAX`].
+    pub(super) fn next_late(&self) -> Option<&Late> {
+        self.late.front()
+    }
+
+    /// The oldest of them is kept, or cannot be.
+    pub(super) fn late_kept(&mut self) {
+        self.late.pop_front();
+    }
+
+    fn is_late(&mut self, job: JobId, epoch: Epoch, said: ErrorText) {
+        if self.late.len() >= LATE_MAX {
+            tracing::warn!(%job, %epoch, %said, "too many late reports, this one is not kept");
+            return;
+        }
+        self.late.push_back(Late { job, epoch, said });
     }
 
     /// What to send next.
@@ -117,7 +153,17 @@ impl Backlog {
             } else {
                 self.waiting.pop_front()
             };
-            let Some(waiting) = waiting else { return };
+            let Some(mut waiting) = waiting else { return };
+            if let (Settled::Stale, Some(handed)) = (settled, waiting.handed.take()) {
+                // The handler's own transaction may have been committed, whatever it said afterwards.
+                waiting.settlement = handed;
+                self.waiting.push_back(waiting);
+                continue;
+            }
+            if let Settled::Stale = settled {
+                let said = spoken(&waiting.settlement);
+                self.is_late(waiting.job.id, waiting.settlement.fence.epoch, said);
+            }
             tell_settled(&node.client, &waiting.job, &waiting.settlement, *settled);
             if let Next::Pending { .. } = waiting.settlement.next {
                 node.client.announce(&waiting.job.queue);

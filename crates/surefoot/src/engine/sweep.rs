@@ -5,14 +5,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, JobId};
-use surefoot_core::job::{DeadReason, LeasedJob};
+use surefoot_core::job::{DeadReason, JobState, LeasedJob};
 use surefoot_core::port::Settled;
 use surefoot_core::settle::{Report, Settlement, settle};
 use tokio::time::sleep;
 
 use super::node::Node;
+use crate::effect::present;
 use crate::observe::Event;
 use crate::settled::tell_settled;
 
@@ -43,7 +45,7 @@ async fn expire(node: &Node) -> Result<(), StoreError> {
     for _ in 0..ROUNDS_MAX {
         let expired = node.client.store().expire(node.client.now(), PAGE).await?;
         for job in &expired {
-            let reason = DeadReason::Deadline;
+            let reason = why_dead(node, *job).await;
             node.client.observer().on(&Event::DeadLetter {
                 job: *job,
                 kind: None,
@@ -56,6 +58,20 @@ async fn expire(node: &Node) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// A job of which an effect may have happened does not die of its deadline.
+async fn why_dead(node: &Node, job: JobId) -> DeadReason {
+    match node
+        .client
+        .store()
+        .job(job)
+        .await
+        .map(|record| record.map(|r| r.job.state))
+    {
+        Ok(Some(JobState::Dead(death))) => death.reason,
+        Ok(_) | Err(_) => DeadReason::Deadline,
+    }
 }
 
 async fn reap(node: &Node) -> Result<(), StoreError> {
@@ -123,7 +139,12 @@ async fn settle_page(node: &Node, page: &[LeasedJob]) -> Result<(), StoreError> 
     if page.is_empty() {
         return Ok(());
     }
-    let settlements: Vec<Settlement> = page.iter().map(|job| decided(node, job)).collect();
+    let ids: Vec<JobId> = page.iter().map(|job| job.id).collect();
+    let effects = node.client.store().effects(&ids).await?;
+    let settlements: Vec<Settlement> = page
+        .iter()
+        .map(|job| decided(node, job, &effects))
+        .collect();
     let advanced = node
         .client
         .store()
@@ -142,7 +163,9 @@ async fn settle_page(node: &Node, page: &[LeasedJob]) -> Result<(), StoreError> 
     Ok(())
 }
 
-fn decided(node: &Node, job: &LeasedJob) -> Settlement {
+fn decided(node: &Node, job: &LeasedJob, all: &[Effect]) -> Settlement {
+    let own = all.iter().filter(|effect| effect.job == job.id);
+    let effects = present(own.cloned().collect(), job.generation);
     let report = if node.never_started(job) {
         Report::Released("the answer to its claim was lost, so it never started".into())
     } else {
@@ -151,7 +174,7 @@ fn decided(node: &Node, job: &LeasedJob) -> Settlement {
     let policy = node.client.policies().policy(&job.kind);
     settle(
         job,
-        &[],
+        &effects,
         report,
         policy,
         node.client.now(),

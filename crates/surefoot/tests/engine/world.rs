@@ -141,6 +141,11 @@ impl Observer for Told {
             Event::StaleWrite { .. } => "stale write".to_owned(),
             Event::Abandoned { kind, .. } => format!("abandoned {kind}"),
             Event::SettlementDropped { .. } => "settlement dropped".to_owned(),
+            Event::EffectVerified {
+                effect, verdict, ..
+            } => format!("verified {} {}", effect.name, verdict.as_str()),
+            Event::EffectDisputed { effect, .. } => format!("disputed {}", effect.name),
+            Event::EffectNeedsHuman { effect, .. } => format!("needs human {}", effect.name),
             Event::StoreError { verb, error } => format!("store error {verb} {}", chain(error)),
         };
         self.0.lock().unwrap().push(line);

@@ -1,0 +1,276 @@
+//! What one attempt knows of its job's effects: what was on record when it began, and what it wrote since. At the end of
+//! the attempt it says what is in doubt, whatever the handler says.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use surefoot_core::effect::{Doubt, EFFECTS_MAX, Effect, doubt};
+use surefoot_core::failure::Failure;
+use surefoot_core::job::LeasedJob;
+use surefoot_core::policy::JobPolicy;
+use surefoot_core::port::EffectWrite;
+use surefoot_core::settle::{Report, Settlement};
+use surefoot_core::text::ErrorText;
+use surefoot_core::time::{Roll, Timestamp};
+use surefoot_core::timeouts::TimeoutKind;
+use tokio::time::Instant;
+
+use super::pace::Refusal;
+use super::tell;
+use super::write::{Written, write};
+use crate::client::Client;
+use crate::cx::CancelCause;
+use crate::observe::Event;
+use crate::running::Running;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Book {
+    job: Arc<LeasedJob>,
+    running: Arc<Running>,
+    policy: JobPolicy,
+    desk: Desk,
+    page: Mutex<Page>,
+}
+
+/// Where it is written.
+#[derive(Debug)]
+enum Desk {
+    Store(Client),
+    /// Nowhere: the handler was called by hand.
+    Alone {
+        base: Timestamp,
+        started: Instant,
+    },
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    known: BTreeMap<u32, Effect>,
+    places: u32,
+    /// A call of this attempt may have left.
+    sent: bool,
+    /// What this attempt came to and could not settle.
+    doubted: Option<ErrorText>,
+    /// Nothing more is done in this attempt, and this is what it reports.
+    parked: Option<Failure>,
+    /// The lease was found lost, and what there was to say then.
+    lost: Option<ErrorText>,
+    /// Something was not sent because the job's deadline had passed.
+    too_late: bool,
+    /// What the handler was given for its own transaction.
+    handed: Option<Settlement>,
+}
+
+impl Book {
+    pub(crate) fn new(client: Client, job: Arc<LeasedJob>, running: Arc<Running>) -> Self {
+        let policy = client.policies().policy(&job.kind).clone();
+        Self::at(Desk::Store(client), job, running, policy)
+    }
+
+    /// A book that is written nowhere.
+    pub(crate) fn alone(job: Arc<LeasedJob>, running: Arc<Running>) -> Self {
+        let desk = Desk::Alone {
+            base: job.state.started_at,
+            started: Instant::now(),
+        };
+        Self::at(desk, job, running, JobPolicy::default())
+    }
+
+    fn at(desk: Desk, job: Arc<LeasedJob>, running: Arc<Running>, policy: JobPolicy) -> Self {
+        Self {
+            job,
+            running,
+            policy,
+            desk,
+            page: Mutex::default(),
+        }
+    }
+
+    fn page<T>(&self, visit: impl FnOnce(&mut Page) -> T) -> T {
+        visit(&mut self.page.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn job(&self) -> &Arc<LeasedJob> {
+        &self.job
+    }
+
+    pub(crate) fn running(&self) -> &Arc<Running> {
+        &self.running
+    }
+
+    pub(crate) fn policy(&self) -> &JobPolicy {
+        &self.policy
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        match &self.desk {
+            Desk::Store(client) => client.now(),
+            Desk::Alone { base, started } => base.after(started.elapsed()),
+        }
+    }
+
+    pub(crate) fn roll(&self) -> Roll {
+        match &self.desk {
+            Desk::Store(client) => client.dice().roll(),
+            Desk::Alone { .. } => Roll(0),
+        }
+    }
+
+    pub(super) fn client(&self) -> Option<&Client> {
+        match &self.desk {
+            Desk::Store(client) => Some(client),
+            Desk::Alone { .. } => None,
+        }
+    }
+
+    /// Takes in what is on record.
+    pub(crate) fn load(&self, effects: Vec<Effect>) {
+        self.page(|page| page.known.extend(effects.into_iter().map(|e| (e.place, e))));
+    }
+
+    /// The place of the effect that the handler comes to.
+    pub(crate) fn next_place(&self) -> u32 {
+        self.page(|page| {
+            let place = page.places;
+            page.places = place.saturating_add(1);
+            place
+        })
+    }
+
+    pub(super) fn known(&self, place: u32) -> Option<Effect> {
+        self.page(|page| page.known.get(&place).cloned())
+    }
+
+    /// What somebody else wrote.
+    pub(super) fn learn(&self, place: u32, on_record: Option<Effect>) {
+        self.page(|page| match on_record {
+            Some(effect) => drop(page.known.insert(place, effect)),
+            None => drop(page.known.remove(&place)),
+        });
+    }
+
+    /// Whether this attempt may do anything more, at this place.
+    pub(super) fn admits(&self, place: u32) -> Result<(), Failure> {
+        if place >= EFFECTS_MAX {
+            let text = format!("the job comes to more than {EFFECTS_MAX} effects and steps");
+            return Err(self.park(Failure::permanent(text).not_sent()));
+        }
+        match self.page(|page| page.parked.clone()) {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes an effect down, and takes it in when it is on record.
+    pub(super) async fn write(
+        &self,
+        effect: &Effect,
+        lease_until: Option<Timestamp>,
+        until: Instant,
+    ) -> Written {
+        let written = match &self.desk {
+            Desk::Alone { .. } => Written::Done,
+            Desk::Store(client) => {
+                let effect = EffectWrite {
+                    effect: effect.clone(),
+                    fence: Some(self.job.state.epoch),
+                    lease_until,
+                };
+                write(client, effect, until).await
+            }
+        };
+        if let Written::Done = written {
+            let before = self.page(|page| page.known.insert(effect.place, effect.clone()));
+            if let Some(client) = self.client() {
+                tell::tell_changed(client, &self.job.kind, before.as_ref(), effect);
+            }
+        }
+        written
+    }
+
+    pub(super) fn sends(&self) {
+        self.page(|page| page.sent = true);
+    }
+
+    /// Nobody knows what became of an effect.
+    pub(super) fn doubts(&self, error: &ErrorText) -> Failure {
+        self.page(|page| page.doubted.get_or_insert_with(|| error.clone()).clone());
+        Failure::unknown(error.clone())
+    }
+
+    /// Nothing more is done in this attempt.
+    pub(super) fn park(&self, failure: Failure) -> Failure {
+        self.page(|page| page.parked.get_or_insert(failure).clone())
+    }
+
+    /// Nothing is sent, and nothing is in doubt.
+    pub(super) fn refuses(&self, refusal: Refusal) -> Failure {
+        self.page(|page| page.too_late |= refusal == Refusal::Deadline);
+        refusal.failure()
+    }
+
+    /// The job runs under another lease, if at all. What this attempt has to say is kept with it.
+    pub(super) fn loses(&self, said: ErrorText) -> Failure {
+        self.page(|page| page.lost.get_or_insert_with(|| said.clone()).clone());
+        let (job, kind, epoch) = (self.job.id, &self.job.kind, self.job.state.epoch);
+        if self.running.abandon() {
+            tracing::warn!(%job, %kind, %epoch, "the lease was lost");
+            if let Some(client) = self.client() {
+                client.observer().on(&Event::LeaseLost { job, kind, epoch });
+            }
+        }
+        self.running.cancel(CancelCause::LeaseLost);
+        self.park(Failure::cancelled(said).not_sent())
+    }
+
+    /// What the attempt had to say when it found its lease lost; `None` where it did not.
+    pub(crate) fn lost(&self) -> Option<ErrorText> {
+        self.page(|page| page.lost.clone())
+    }
+
+    /// What was handed to the handler for its own transaction.
+    pub(crate) fn hand(&self, settlement: Settlement) {
+        self.page(|page| page.handed = Some(settlement));
+    }
+
+    pub(crate) fn handed(&self) -> Option<Settlement> {
+        self.page(|page| page.handed.clone())
+    }
+
+    /// The job's effects as this attempt knows them, but for those that a person replaced by new ones.
+    pub(crate) fn effects(&self) -> Vec<Effect> {
+        let all = self.page(|page| page.known.values().cloned().collect());
+        present(all, self.job.generation)
+    }
+
+    /// What the attempt reports: what the handler said, unless an effect says otherwise.
+    pub(crate) fn report(&self, said: Report) -> Report {
+        let in_doubt = match doubt(&self.effects(), self.now()) {
+            Doubt::None | Doubt::SendAgain => false,
+            Doubt::AskAt(..) | Doubt::Person(_) => true,
+        };
+        self.page(|page| {
+            if let Some(failure) = &page.parked {
+                return Report::Failed(failure.clone());
+            }
+            match (said, &page.doubted) {
+                (Report::Succeeded(_) | Report::Failed(_) | Report::TimedOut(_), Some(error))
+                    if in_doubt && !page.sent =>
+                {
+                    Report::StillUnknown(error.clone())
+                }
+                (Report::Failed(_), _) if page.too_late && !in_doubt => {
+                    Report::TimedOut(TimeoutKind::Deadline)
+                }
+                (said, _) => said,
+            }
+        })
+    }
+}
+
+/// Without those effects that may have happened and that a person replaced by new ones.
+pub(crate) fn present(mut effects: Vec<Effect>, generation: u32) -> Vec<Effect> {
+    effects.retain(|effect| effect.generation >= generation || !effect.is_open());
+    effects
+}

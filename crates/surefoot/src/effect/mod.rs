@@ -1,0 +1,39 @@
+//! How a handler carries out its effects: [`Cx::effect`](crate::Cx::effect) and [`Cx::step`](crate::Cx::step).
+//!
+//! What may be done is decided in [`surefoot_core::effect`]; here it is done, in this order and no other: decide, write
+//! down, look at the node's own clock, call, decide, write down. Nothing is ever sent before its row is durable, nor when
+//! the store's answer came too late, nor a second time without a witness.
+//!
+//! - [`EffectDraft`] and [`EffectCall`]: the chain. [`Verify`], [`SameKey`], [`AtMostOnce`], [`Repeatable`]: what an
+//!   unknown outcome means. Without one of them there is nothing to call:
+//!
+//! ```compile_fail,E0599
+//! async fn refund(cx: surefoot::Cx) -> surefoot::Outcome<u32> {
+//!     cx.effect("psp.refund").call(|_key| async { Ok(1) }).await
+//! }
+//! ```
+//!
+//! and a verification says how long after a call it can still take effect:
+//!
+//! ```compile_fail,E0277
+//! async fn refund(cx: surefoot::Cx) -> surefoot::Outcome<u32> {
+//!     let verify = surefoot::Verify::by(|_key| async { Ok(surefoot::Verdict::DidNotHappen) });
+//!     cx.effect("psp.refund").recover(verify).call(|_key| async { Ok(1) }).await
+//! }
+//! ```
+
+mod book;
+mod chain;
+mod pace;
+mod recover;
+mod run;
+mod step;
+mod tell;
+mod write;
+
+pub(crate) use book::{Book, present};
+pub use chain::{Applied, EffectCall, EffectDraft};
+pub(crate) use pace::{LEAVE_WITHIN, checked, refusal_to_send};
+pub use recover::{AtMostOnce, Recover, Repeatable, SameKey, Verify, VerifyBy};
+pub(crate) use step::step;
+pub(crate) use tell::{tell_changed, tell_disputed, tell_verified};

@@ -1,0 +1,51 @@
+//! Tells the observer what people should know of an effect.
+
+use surefoot_core::effect::{Effect, EffectState, Unknown, Verdict};
+use surefoot_core::id::Kind;
+
+use crate::client::Client;
+use crate::observe::Event;
+
+/// Whether only a person can go on.
+fn needs_person(effect: &Effect) -> bool {
+    match effect.state {
+        EffectState::NeedsHuman { .. } => true,
+        EffectState::Unknown { .. } => effect.terms.unknown == Unknown::AtMostOnce,
+        EffectState::Intended { .. }
+        | EffectState::Confirmed { .. }
+        | EffectState::Rejected { .. }
+        | EffectState::Absent { .. } => false,
+    }
+}
+
+/// Tells of an effect that was written, if it came to need a person.
+pub(crate) fn tell_changed(client: &Client, kind: &Kind, before: Option<&Effect>, effect: &Effect) {
+    if !needs_person(effect) || before.is_some_and(needs_person) {
+        return;
+    }
+    let (job, name) = (effect.job, &effect.name);
+    tracing::warn!(%job, effect = %name, "an effect needs a person");
+    client
+        .observer()
+        .on(&Event::EffectNeedsHuman { kind, effect });
+}
+
+/// Tells of a witness that said something else than an earlier one.
+pub(crate) fn tell_disputed(client: &Client, kind: &Kind, effect: &Effect) {
+    let (job, name) = (effect.job, &effect.name);
+    tracing::error!(%job, effect = %name, "two witnesses disagree about an effect");
+    client
+        .observer()
+        .on(&Event::EffectDisputed { kind, effect });
+}
+
+/// Tells of a verification that was asked.
+pub(crate) fn tell_verified(client: &Client, kind: &Kind, effect: &Effect, verdict: &Verdict) {
+    let (job, name, said) = (effect.job, &effect.name, verdict.as_str());
+    tracing::info!(%job, effect = %name, verdict = said, "a verification was asked");
+    client.observer().on(&Event::EffectVerified {
+        kind,
+        effect,
+        verdict,
+    });
+}

@@ -17,6 +17,6 @@ pub mod program;
 mod provider;
 
 pub use clock::{ManualClock, TokioClock};
-pub use faulty::{Fault, FaultCounts, FaultRates, FaultyStore, Verb};
+pub use faulty::{Fault, FaultCounts, FaultRates, FaultyRequests, FaultyStore, Verb};
 pub use memory::MemoryStore;
 pub use provider::{Act, Answer, Received, Report, ScriptedProvider, Seen};

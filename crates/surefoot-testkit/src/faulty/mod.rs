@@ -2,6 +2,7 @@
 //! got through is the inner store's own work.
 
 mod plan;
+mod requests;
 mod store;
 mod verb;
 
@@ -12,6 +13,7 @@ use surefoot_core::port::Store;
 
 use plan::Plan;
 pub use plan::{FaultCounts, FaultRates};
+pub use requests::FaultyRequests;
 pub use verb::Verb;
 
 /// How a verb goes wrong.

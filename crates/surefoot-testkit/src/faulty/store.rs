@@ -19,10 +19,14 @@ use surefoot_core::time::Timestamp;
 
 use super::{Fault, FaultyStore, Verb};
 
-type Answer<T> = Result<T, StoreError>;
+pub(super) type Answer<T> = Result<T, StoreError>;
 
 impl FaultyStore {
-    async fn carry<T>(&self, verb: Verb, call: impl Future<Output = Answer<T>>) -> Answer<T> {
+    pub(super) async fn carry<T>(
+        &self,
+        verb: Verb,
+        call: impl Future<Output = Answer<T>>,
+    ) -> Answer<T> {
         let fault = self.plan().draw(verb);
         match fault {
             None => call.await,

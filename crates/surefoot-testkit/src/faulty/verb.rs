@@ -1,6 +1,6 @@
 //! The verbs by name, to script and count faults.
 
-/// A verb of the port, of its heart or of its announcements.
+/// A verb of a port, of its heart or of its announcements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     missing_docs,
@@ -37,11 +37,20 @@ pub enum Verb {
     Announcements,
     /// `Announcements::next`.
     NextAnnouncement,
+    /// `Requests::begin`, and those after it of the same port.
+    Begin,
+    WriteRequest,
+    Request,
+    RequestById,
+    DueRequests,
+    Requests,
+    RequestDepth,
+    ForgetRequests,
 }
 
 impl Verb {
     /// Every verb.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 36] = [
         Self::Enqueue,
         Self::Advance,
         Self::Extend,
@@ -70,5 +79,13 @@ impl Verb {
         Self::Announce,
         Self::Announcements,
         Self::NextAnnouncement,
+        Self::Begin,
+        Self::WriteRequest,
+        Self::Request,
+        Self::RequestById,
+        Self::DueRequests,
+        Self::Requests,
+        Self::RequestDepth,
+        Self::ForgetRequests,
     ];
 }

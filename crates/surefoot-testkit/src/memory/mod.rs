@@ -5,6 +5,7 @@ mod claim;
 mod effect;
 mod enqueue;
 mod port;
+mod requests;
 mod settle;
 mod steer;
 mod table;

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
 use surefoot_core::failure::Failure;
 use surefoot_core::id::{Actor, Epoch, JobId};
@@ -11,7 +12,7 @@ use surefoot_core::job::LeasedJob;
 use surefoot_core::payload::Payload;
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::{
-    By, Claim, Extension, Heart, JobFilter, NewJob, Replay, ReplayEffect, Store,
+    By, Claim, EffectWrite, Extension, Heart, JobFilter, NewJob, Replay, ReplayEffect, Store,
 };
 use surefoot_core::settle::{Report, Settlement, settle};
 use surefoot_core::text::ErrorText;
@@ -31,15 +32,16 @@ const STEPS_MAX: usize = 1000;
 
 /// So far ahead that no program's claims come to it. (An epoch that was given to another lease would settle that
 /// lease with the counts of this one, which no caller does.)
-const NEVER_GIVEN: i64 = 1_000_000;
+pub(super) const NEVER_GIVEN: i64 = 1_000_000;
 
 pub(super) struct Machine {
-    store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Store>,
     heart: Option<Box<dyn Heart>>,
-    now: Timestamp,
+    pub(super) now: Timestamp,
     batches: Vec<Vec<NewJob>>,
-    jobs: Vec<JobId>,
-    leases: Vec<LeasedJob>,
+    pub(super) jobs: Vec<JobId>,
+    pub(super) leases: Vec<LeasedJob>,
+    pub(super) writes: Vec<Vec<EffectWrite>>,
     latest: Option<(Vec<Settlement>, Option<Claim>)>,
     transcript: Vec<String>,
 }
@@ -53,6 +55,7 @@ impl Machine {
             batches: Vec::new(),
             jobs: Vec::new(),
             leases: Vec::new(),
+            writes: Vec::new(),
             latest: None,
             transcript: Vec::new(),
         }
@@ -69,9 +72,8 @@ impl Machine {
                 }
             }
             Op::Advance { ends, claim } => {
-                let ends: Vec<_> = ends.iter().filter_map(|end| self.settlement(end)).collect();
                 let claim = claim.as_ref().map(Take::claim);
-                self.advance(ends, claim).await;
+                self.settle_and_claim(ends, claim).await;
             }
             Op::AdvanceAgain => {
                 if let Some((ends, claim)) = self.latest.clone() {
@@ -83,6 +85,18 @@ impl Machine {
                 seconds,
                 by_heart,
             } => self.extend(leases, *seconds, *by_heart).await,
+            Op::Hear(news) => self.hear(news).await,
+            Op::HearAgain { batch } => {
+                if let Some(writes) = slot(&self.writes, *batch).cloned() {
+                    self.write_effects(writes).await;
+                }
+            }
+            Op::Hasten { job } => {
+                if let Some(job) = slot(&self.jobs, *job).copied() {
+                    self.hasten(job).await;
+                }
+            }
+            Op::Late { lease, word } => self.late(*lease, *word).await,
             Op::Reap => self.reap().await,
             Op::Expire => {
                 let mut expired = answered(self.store.expire(self.now, LIMIT).await);
@@ -154,8 +168,18 @@ impl Machine {
         self.write("enqueue", &answers);
     }
 
-    fn settlement(&self, end: &End) -> Option<Settlement> {
-        let lease = slot(&self.leases, end.lease)?;
+    async fn settle_and_claim(&mut self, ends: &[End], claim: Option<Claim>) {
+        let mut settlements = Vec::new();
+        for end in ends {
+            if let Some(lease) = slot(&self.leases, end.lease) {
+                let effects = self.known(lease.id).await;
+                settlements.push(self.settlement(end, lease, &effects));
+            }
+        }
+        self.advance(settlements, claim).await;
+    }
+
+    fn settlement(&self, end: &End, lease: &LeasedJob, effects: &[Effect]) -> Settlement {
         let report = match end.how {
             How::Success => {
                 Report::Succeeded(Payload::from_store(format!("{{\"roll\":{}}}", end.roll)))
@@ -163,6 +187,7 @@ impl Machine {
             How::Transient => Report::Failed(Failure::transient("try again")),
             How::Permanent => Report::Failed(Failure::permanent("no such account")),
             How::Unknown => Report::Failed(Failure::unknown("no answer")),
+            How::StillUnknown => Report::StillUnknown("no answer yet".into()),
             How::Stopped => Report::Failed(Failure::cancelled("stopped")),
             How::PutOff => {
                 Report::Failed(Failure::rate_limited(Duration::from_secs(20), "slow down"))
@@ -171,10 +196,10 @@ impl Machine {
             How::Released => Report::Released(ErrorText::from("drain")),
             How::Lost => Report::Lost,
         };
-        let mut settlement = settle(lease, &[], report, &policy(), self.now, Roll(end.roll));
+        let mut settlement = settle(lease, effects, report, &policy(), self.now, Roll(end.roll));
         settlement.fence.epoch =
             Epoch(settlement.fence.epoch.0 + i64::from(end.epoch_off) * NEVER_GIVEN);
-        Some(settlement)
+        settlement
     }
 
     async fn advance(&mut self, ends: Vec<Settlement>, claim: Option<Claim>) {
@@ -212,10 +237,12 @@ impl Machine {
         let mut lapsed = answered(self.store.lapsed(self.now, LIMIT).await);
         lapsed.sort_by_key(|job| (job.state.lease_until, job.id));
         self.write("lapsed", &lapsed);
-        let ends: Vec<_> = lapsed
-            .iter()
-            .map(|job| settle(job, &[], Report::Lost, &policy(), self.now, Roll(0)))
-            .collect();
+        let mut ends = Vec::new();
+        for job in &lapsed {
+            let effects = self.known(job.id).await;
+            let end = settle(job, &effects, Report::Lost, &policy(), self.now, Roll(0));
+            ends.push(end);
+        }
         let advanced = answered(self.store.advance(&ends, None, self.now).await);
         self.write("reap", &advanced.settled);
     }
@@ -256,6 +283,10 @@ impl Machine {
             | Op::Advance { .. }
             | Op::AdvanceAgain
             | Op::Extend { .. }
+            | Op::Hear(_)
+            | Op::HearAgain { .. }
+            | Op::Hasten { .. }
+            | Op::Late { .. }
             | Op::Reap
             | Op::Expire
             | Op::Pause { .. }
@@ -280,6 +311,7 @@ impl Machine {
     }
 
     async fn look(&mut self) {
+        self.look_at_effects().await;
         let depth = answered(self.store.depth(self.now).await);
         self.write("depth", &depth);
         let groups = answered(self.store.dead_groups().await);
@@ -308,7 +340,7 @@ impl Machine {
         }
     }
 
-    fn write(&mut self, verb: &str, answer: &dyn Debug) {
+    pub(super) fn write(&mut self, verb: &str, answer: &dyn Debug) {
         self.transcript.push(format!("{verb} -> {answer:?}"));
     }
 }
@@ -336,11 +368,11 @@ fn scrambled_id(place: usize) -> JobId {
     JobId::new(START, random)
 }
 
-fn slot<T>(all: &[T], number: u8) -> Option<&T> {
+pub(super) fn slot<T>(all: &[T], number: u8) -> Option<&T> {
     all.get(usize::from(number) % all.len().max(1))
 }
 
-fn answered<T>(answer: Result<T, StoreError>) -> T {
+pub(super) fn answered<T>(answer: Result<T, StoreError>) -> T {
     match answer {
         Ok(answer) => answer,
         Err(error) => panic!(

@@ -3,7 +3,9 @@
 //! chance outside the seed, or on what the port leaves open.
 
 mod draft;
+mod effects;
 mod machine;
+mod news;
 mod op;
 mod same;
 mod take;
@@ -24,7 +26,7 @@ pub struct Program {
 }
 
 /// The most operations that a drawn program has.
-pub const OPS_MAX: usize = 60;
+pub const OPS_MAX: usize = 80;
 
 /// Programs of up to `ops_max` operations: few keys, kinds and queues, so that everything meets everything.
 pub fn programs(ops_max: usize) -> impl Strategy<Value = Program> {

@@ -6,6 +6,7 @@ use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 
 use super::draft::{Draft, draft, rarely};
+use super::news::{News, news};
 
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,25 @@ pub(super) enum Op {
         seconds: u8,
         /// By the heart, or by the store.
         by_heart: bool,
+    },
+    /// Writes down what is heard of effects.
+    Hear(Vec<News>),
+    /// Writes an earlier batch of effects again, as it was.
+    HearAgain {
+        /// Which batch.
+        batch: u8,
+    },
+    /// There is news of a job's effect.
+    Hasten {
+        /// Which.
+        job: u8,
+    },
+    /// A holder says how its attempt went, whether it was settled without it or not.
+    Late {
+        /// Under which lease.
+        lease: u8,
+        /// What it says.
+        word: u8,
     },
     /// Settles lapsed leases as lost.
     Reap,
@@ -105,6 +125,8 @@ pub(super) enum How {
     Permanent,
     /// Nobody knows.
     Unknown,
+    /// The provider was asked, and nobody knows.
+    StillUnknown,
     /// It stopped as asked.
     Stopped,
     /// It was turned away.
@@ -156,20 +178,24 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         8 => vec(draft(), 1..4).prop_map(Op::Enqueue),
         1 => any::<u8>().prop_map(|batch| Op::EnqueueAgain { batch }),
-        14 => (vec(end(), 0..4), option::weighted(0.8, take()))
+        20 => (vec(end(), 0..4), option::weighted(0.8, take()))
             .prop_map(|(ends, claim)| Op::Advance { ends, claim }),
         1 => Just(Op::AdvanceAgain),
         2 => (vec(job(), 1..4), 1..120_u8, any::<bool>())
             .prop_map(|(leases, seconds, by_heart)| Op::Extend { leases, seconds, by_heart }),
-        2 => Just(Op::Reap),
+        6 => news().prop_map(Op::Hear),
+        2 => any::<u8>().prop_map(|batch| Op::HearAgain { batch }),
+        2 => job().prop_map(|job| Op::Hasten { job }),
+        2 => (any::<u8>(), 0..3_u8).prop_map(|(lease, word)| Op::Late { lease, word }),
+        4 => Just(Op::Reap),
         1 => Just(Op::Expire),
         2 => job().prop_map(|job| Op::Cancel { job }),
-        4 => (job(), 0..3_u8).prop_map(|(job, effect)| Op::Replay { job, effect }),
+        4 => (job(), 0..4_u8).prop_map(|(job, effect)| Op::Replay { job, effect: effect.min(2) }),
         1 => job().prop_map(|job| Op::Ignore { job }),
-        3 => (job(), 0..4_u8).prop_map(|(job, payload)| Op::Edit { job, payload }),
+        4 => (job(), 0..4_u8).prop_map(|(job, payload)| Op::Edit { job, payload }),
         1 => (0..2_u8).prop_map(|queue| Op::Pause { queue }),
         2 => (0..2_u8).prop_map(|queue| Op::Resume { queue }),
-        5 => (0..90_u8).prop_map(|seconds| Op::Pass { seconds }),
+        7 => (0..90_u8).prop_map(|seconds| Op::Pass { seconds }),
         1 => Just(Op::Look),
         1 => rarely(1).prop_map(|coin| if coin == 1 { Op::Forget } else { Op::Look }),
     ]
@@ -181,6 +207,7 @@ fn end() -> impl Strategy<Value = End> {
         3 => Just(How::Transient),
         2 => Just(How::Permanent),
         1 => Just(How::Unknown),
+        1 => Just(How::StillUnknown),
         1 => Just(How::Stopped),
         1 => Just(How::PutOff),
         1 => Just(How::TimedOut),

@@ -1,10 +1,14 @@
 //! Stores that are broken on purpose: the contract and the programs must tell each of them from a sound one.
 
+mod effect;
+mod shown;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use shown::Shown;
 use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
@@ -52,11 +56,53 @@ enum Break {
     ReplayWithoutChoice,
     /// History goes at once.
     ForgetsAtOnce,
+    /// A holder's write of an effect asks for no epoch.
+    WriteWithoutEpoch,
+    /// A write of an effect asks for no version.
+    WriteWithoutVersion,
+    /// A repeated write is told as one that somebody else came before.
+    RepeatedWriteIsChanged,
+    /// A witness writes only while the job runs.
+    WitnessNeedsLease,
+    /// A write extends no lease.
+    WriteExtendsNothing,
+    /// A write that is refused extends the lease all the same.
+    RefusedWriteExtends,
+    /// One refused write stops those behind it.
+    RefusedWriteSpoils,
+    /// Effects come by place and job.
+    EffectsByPlace,
+    /// A result loses the space around it.
+    ResultTrimmed,
+    /// Disputes are not kept.
+    NoDisputes,
+    /// News of an effect make a retrying job due, too.
+    HastenRetrying,
+    /// News of an effect that come late put its job off.
+    HastenPutsOff,
+    /// An order to cancel a verifying job is taken, and forgotten.
+    CancelForgets,
+    /// The next holder of a verifying job is not told that it is to stop.
+    ClaimTellsNothing,
+    /// A verifying job whose deadline passed is made dead.
+    ExpireVerifying,
+    /// A verifying job is not claimed after its deadline.
+    NoClaimAfterDeadline,
+    /// Verifying jobs are not counted.
+    DepthWithoutVerifying,
+    /// A late word takes the place of an earlier one.
+    LastWordStays,
+    /// A late word is kept whatever came of the attempt.
+    LateOfAnyOutcome,
+    /// A replay leaves a deadline that passed.
+    ReplayKeepsDeadline,
 }
 
+#[derive(Clone)]
 struct Broken {
     inner: MemoryStore,
     how: Break,
+    shown: Arc<Mutex<Shown>>,
 }
 
 impl Broken {
@@ -65,6 +111,7 @@ impl Broken {
         Arc::new(Self {
             inner: MemoryStore::new(Arc::new(clock)),
             how,
+            shown: Arc::default(),
         })
     }
 
@@ -152,6 +199,7 @@ impl Store for Broken {
         if self.how == Break::ClaimBackwards {
             advanced.leased.reverse();
         }
+        self.spoil_claimed(&mut advanced.leased, now);
         Ok(advanced)
     }
 
@@ -167,13 +215,9 @@ impl Store for Broken {
     }
 
     async fn heart(&self) -> Result<Box<dyn Heart>, StoreError> {
-        let store = Self {
-            inner: self.inner.clone(),
-            how: self.how,
-        };
         Ok(Box::new(BrokenHeart {
             inner: self.inner.heart().await?,
-            store,
+            store: self.clone(),
         }))
     }
 
@@ -187,6 +231,7 @@ impl Store for Broken {
         if self.how == Break::ReplayWithoutChoice {
             replay.effect = replay.effect.or(Some(ReplayEffect::Same));
         }
+        self.keep_deadline(job).await?;
         self.inner.replay(job, &replay, now).await
     }
 
@@ -222,7 +267,7 @@ impl Store for Broken {
     }
 
     async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Result<bool, StoreError> {
-        self.inner.late(job, epoch, said).await
+        self.spoilt_late(job, epoch, said).await
     }
 
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError> {
@@ -230,7 +275,7 @@ impl Store for Broken {
     }
 
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
-        self.inner.expire(now, limit).await
+        self.spoilt_expire(now, limit).await
     }
 
     async fn write_effects(
@@ -238,19 +283,19 @@ impl Store for Broken {
         writes: &[EffectWrite],
         now: Timestamp,
     ) -> Result<Vec<EffectWritten>, StoreError> {
-        self.inner.write_effects(writes, now).await
+        self.spoilt_write(writes, now).await
     }
 
     async fn effects(&self, jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
-        self.inner.effects(jobs).await
+        self.spoilt_effects(jobs).await
     }
 
     async fn hasten(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError> {
-        self.inner.hasten(job, now).await
+        self.spoilt_hasten(job, now).await
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError> {
-        self.inner.cancel(job, by, now).await
+        self.spoilt_cancel(job, by, now).await
     }
 
     async fn ignore(&self, job: JobId, by: &By, now: Timestamp) -> Result<Steered, StoreError> {
@@ -276,7 +321,7 @@ impl Store for Broken {
     }
 
     async fn job(&self, job: JobId) -> Result<Option<JobRecord>, StoreError> {
-        self.inner.job(job).await
+        self.spoilt_job(job).await
     }
 
     async fn find(
@@ -293,7 +338,7 @@ impl Store for Broken {
     }
 
     async fn depth(&self, now: Timestamp) -> Result<Depth, StoreError> {
-        self.inner.depth(now).await
+        self.spoilt_depth(now).await
     }
 
     async fn database_now(&self) -> Result<Timestamp, StoreError> {
@@ -419,6 +464,107 @@ fn the_contract_sees_what_is_broken() {
 }
 
 #[test]
+fn the_contract_sees_what_is_broken_about_effects() {
+    fails!(
+        Break::WriteWithoutEpoch,
+        effects::a_stale_write_changes_nothing,
+        effects::one_refused_write_spoils_no_other,
+        effects::what_does_not_apply_extends_no_lease,
+        effect_contend::a_write_and_a_lapse_at_once_have_one_winner,
+    );
+    fails!(
+        Break::WriteWithoutVersion,
+        effects::a_write_follows_on_the_one_on_record,
+        effects::a_witness_needs_no_lease,
+        effects::writes_of_one_batch_follow_on_one_another,
+        effect_contend::one_of_many_concurrent_witnesses_applies,
+        effect_contend::a_witness_and_the_holder_at_once_have_one_winner,
+        effect_contend::one_first_record_of_many_applies,
+    );
+    fails!(
+        Break::RepeatedWriteIsChanged,
+        effects::a_repeated_write_is_already,
+        effect_contend::concurrent_repeats_of_one_write_apply_once,
+        effect_contend::overlapping_writes_in_opposite_orders,
+        effect_stay::a_full_batch_of_effects_is_written,
+    );
+    fails!(Break::WitnessNeedsLease, effects::a_witness_needs_no_lease);
+    fails!(
+        Break::WriteExtendsNothing,
+        effects::a_write_extends_the_lease_and_never_shortens_it,
+        effects::a_lapsed_holder_that_nobody_settled_may_write,
+    );
+    fails!(
+        Break::RefusedWriteExtends,
+        effects::a_stale_write_changes_nothing,
+        effects::what_does_not_apply_extends_no_lease,
+    );
+    fails!(
+        Break::RefusedWriteSpoils,
+        effects::one_refused_write_spoils_no_other
+    );
+    fails!(
+        Break::EffectsByPlace,
+        effect_stay::effects_come_by_job_and_place
+    );
+    fails!(Break::ResultTrimmed, effect_record::every_field_is_kept);
+    fails!(
+        Break::NoDisputes,
+        effect_record::every_field_is_kept,
+        effect_record::every_field_is_kept_by_a_change,
+        effect_record::the_whole_way_of_an_effect_is_kept,
+    );
+}
+
+#[test]
+fn the_contract_sees_what_is_broken_about_verifying() {
+    fails!(
+        Break::HastenRetrying,
+        hasten::only_what_is_verifying_is_hastened
+    );
+    fails!(Break::HastenPutsOff, hasten::it_is_never_put_off);
+    fails!(
+        Break::CancelForgets,
+        cancel::each_state_has_its_answer,
+        withdraw::a_request_is_told_with_the_next_claim,
+        withdraw::a_request_cancels_what_would_run_again,
+        withdraw::a_hastened_job_keeps_what_was_asked_of_it,
+    );
+    fails!(
+        Break::ClaimTellsNothing,
+        withdraw::a_request_is_told_with_the_next_claim,
+        withdraw::a_request_stays_while_it_is_verifying,
+    );
+    fails!(
+        Break::ExpireVerifying,
+        verifying::it_is_asked_about_whatever_its_deadline,
+        expire::what_runs_or_is_settled_does_not_expire,
+    );
+    fails!(
+        Break::NoClaimAfterDeadline,
+        verifying::it_is_asked_about_whatever_its_deadline
+    );
+    fails!(
+        Break::DepthWithoutVerifying,
+        verifying::it_is_listed_and_counted,
+        depth::each_queue_kind_and_state_is_counted,
+    );
+    fails!(
+        Break::LastWordStays,
+        late::the_first_late_word_stays,
+        late::one_of_many_late_words_at_once_stays,
+    );
+    fails!(
+        Break::LateOfAnyOutcome,
+        late::only_a_lost_attempt_takes_a_late_word
+    );
+    fails!(
+        Break::ReplayKeepsDeadline,
+        replay::a_deadline_ahead_is_kept_and_one_that_passed_is_taken_away
+    );
+}
+
+#[test]
 fn the_programs_see_what_is_broken() {
     let seen_by_programs = [
         Break::SettleWithoutEpoch,
@@ -434,6 +580,14 @@ fn the_programs_see_what_is_broken() {
         Break::ClaimBackwards,
         Break::PageOverlaps,
         Break::ReplayWithoutChoice,
+        Break::WriteWithoutEpoch,
+        Break::WriteWithoutVersion,
+        Break::RepeatedWriteIsChanged,
+        Break::WriteExtendsNothing,
+        Break::NoDisputes,
+        Break::CancelForgets,
+        Break::NoClaimAfterDeadline,
+        Break::LastWordStays,
     ];
     let runtime = runtime();
     for how in seen_by_programs {

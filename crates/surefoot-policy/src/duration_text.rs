@@ -1,8 +1,9 @@
 //! Durations in a policy's text: `250ms`, `42m30s`. Read exactly: nothing is rounded, cut off or guessed.
 
+use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// The units, largest first, each in nanoseconds.
 const UNITS: [(&str, u128); 7] = [
@@ -78,13 +79,31 @@ pub(crate) fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
-    parse(&text).map_err(de::Error::custom)
+    from.deserialize_str(AsText)
 }
+
+/// Reads one duration, and says what was expected where something else stands.
+struct AsText;
+
+impl de::Visitor<'_> for AsText {
+    type Value = Duration;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a duration in quotes, such as \"10s\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Duration, E> {
+        parse(text).map_err(E::custom)
+    }
+}
+
+/// One duration as a value of its own, for lists and options of them.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Text(#[serde(with = "crate::duration_text")] pub(crate) Duration);
 
 /// A duration that may be absent.
 pub(crate) mod optional {
-    use super::{Deserialize, Deserializer, Duration, Serializer, de, parse, written};
+    use super::{Deserialize, Deserializer, Duration, Serializer, Text, written};
 
     pub(crate) fn serialize<S: Serializer>(
         duration: &Option<Duration>,
@@ -99,30 +118,7 @@ pub(crate) mod optional {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Option<Duration>, D::Error> {
-        let text = Option::<String>::deserialize(from)?;
-        text.map(|text| parse(&text))
-            .transpose()
-            .map_err(de::Error::custom)
-    }
-}
-
-/// A list of durations.
-pub(crate) mod list {
-    use super::{Deserialize, Deserializer, Duration, Serializer, de, parse, written};
-
-    pub(crate) fn serialize<S: Serializer>(list: &[Duration], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(list.iter().map(|duration| written(*duration)))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Vec<Duration>, D::Error> {
-        let texts = Vec::<String>::deserialize(from)?;
-        texts
-            .iter()
-            .map(|text| parse(text))
-            .collect::<Result<_, _>>()
-            .map_err(de::Error::custom)
+        Ok(Option::<Text>::deserialize(from)?.map(|text| text.0))
     }
 }
 

@@ -13,4 +13,7 @@ pub(crate) struct ServeArgs {
     /// What logs look like [default: text]
     #[arg(long, env = "SUREFOOT_LOG_FORMAT", value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
+    /// Log what the policy of each dependency amounts to
+    #[arg(long)]
+    pub(crate) explain: bool,
 }

@@ -1,4 +1,4 @@
-//! `check`: every fault of the configuration, or what a job of each kind may cost at worst.
+//! `check`: every fault of the configuration, or what a job of each kind and a call of each dependency may cost at worst.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use surefoot_core::policy::JobPolicy;
 use surefoot_core::settle::DEFERRALS_MAX;
 
 use super::database::Place;
+use super::explain::{Explained, explained};
 use super::serve;
 use crate::args::Shared;
 use crate::config::{JobKind, duration};
@@ -28,6 +29,8 @@ struct Worst {
     recovery: Option<&'static str>,
     /// Attempts that may reach the service: failed ones and lost ones.
     attempts_max: u32,
+    /// Calls of all attempts together, those that the dependency's policy repeats included.
+    calls_max: u32,
     /// Calls that the service may turn away on top, such as by 429.
     deferrals_max: u32,
     /// From the first start to the end, without waiting in the queue and without what a service asks for by
@@ -48,12 +51,25 @@ pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failed> {
         .config_file
         .as_ref()
         .map(|path| path.display().to_string());
-    let document = serde_json::json!({ "ok": true, "file": file, "kinds": worst });
+    let dependencies = explained(&place);
+    let document = serde_json::json!({
+        "ok": true,
+        "file": file,
+        "kinds": worst,
+        "dependencies": dependencies,
+    });
     output.answer(&document, || {
         let file = file.unwrap_or_else(|| "no configuration".to_owned());
-        format!("{}{file}: ok", text(&worst))
+        format!("{}{}{file}: ok", text(&worst), paragraphs(&dependencies))
     })?;
     Ok(())
+}
+
+fn paragraphs(dependencies: &[Explained]) -> String {
+    dependencies
+        .iter()
+        .map(|dependency| format!("{}\n\n", dependency.text()))
+        .collect()
 }
 
 fn text(worst: &[Worst]) -> String {
@@ -65,6 +81,7 @@ fn text(worst: &[Worst]) -> String {
         "calls",
         "recovery",
         "attempts at most",
+        "calls at most",
         "turned away at most",
         "time at most",
     ]);
@@ -77,6 +94,7 @@ fn text(worst: &[Worst]) -> String {
                 .unwrap_or_else(|| "(pull workers)".to_owned()),
             worst.recovery.unwrap_or("(none)").to_owned(),
             worst.attempts_max.to_string(),
+            worst.calls_max.to_string(),
             worst.deferrals_max.to_string(),
             duration::written(Duration::from_millis(worst.time_max_ms)),
         ]);
@@ -87,17 +105,23 @@ fn text(worst: &[Worst]) -> String {
 fn worst(kind: &Kind, declared: &JobKind) -> Worst {
     let policy = &declared.policy;
     let time_max = time_max(policy);
+    let attempts_max = policy
+        .attempts_max
+        .saturating_add(policy.crashes_max)
+        .saturating_sub(1);
+    let sends_max = declared
+        .request
+        .as_ref()
+        .map_or(1, |request| request.dependency.policy.explain().sends_max);
     Worst {
         kind: kind.to_string(),
         dependency: declared
             .request
             .as_ref()
-            .map(|request| request.dependency.name.clone()),
+            .map(|request| request.dependency.name.to_string()),
         recovery: policy.recovery.map(surefoot_core::policy::Recovery::as_str),
-        attempts_max: policy
-            .attempts_max
-            .saturating_add(policy.crashes_max)
-            .saturating_sub(1),
+        attempts_max,
+        calls_max: attempts_max.saturating_mul(sends_max),
         deferrals_max: DEFERRALS_MAX,
         time_max_ms: u64::try_from(time_max.as_millis()).unwrap_or(u64::MAX),
     }

@@ -5,6 +5,7 @@
 mod check;
 mod database;
 mod dead;
+mod explain;
 mod jobs;
 mod migrate;
 mod queues;

@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::database::Place;
+use super::explain::explained;
 use super::signals::Signals;
 use super::welcome::{facts, welcome};
 use crate::args::{ServeArgs, Shared};
@@ -27,6 +28,7 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
         format: args.log_format.unwrap_or(place.config.telemetry.log_format),
         otlp_endpoint: place.config.telemetry.otlp_endpoint.clone(),
     })?;
+    tell_policies(&place, args.explain);
     let listener = listen(
         args.listen.or(place.config.server.listen).unwrap_or(LISTEN),
         &place,
@@ -73,6 +75,19 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
     }
     telemetry.stop().await;
     Ok(())
+}
+
+/// What is odd about a policy is always told, the whole of it on demand.
+fn tell_policies(place: &Place, whole: bool) {
+    for explained in explained(place) {
+        if whole {
+            tracing::info!("{}", explained.text());
+            continue;
+        }
+        for warning in &explained.warnings {
+            tracing::warn!(dependency = explained.dependency, "{warning}");
+        }
+    }
 }
 
 /// Whether the configured tokens allow to listen there.

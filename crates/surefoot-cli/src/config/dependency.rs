@@ -1,23 +1,24 @@
 //! `[dependency.NAME]`: a service that the engine calls. Its headers may take secrets from the environment; nothing
 //! here connects to anything.
 
-use std::time::Duration;
-
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+use surefoot_core::id::DependencyName;
+use surefoot_policy::Policy;
+
 use super::environment::{self, Environment};
+use super::policy;
 use super::section::{Field, Section};
 
-/// The time to connect when the file gives none, unless half of the attempt time-out is less.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// The time of one call when the file gives none.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Headers that the engine or the protocol sets.
-const HEADERS_RESERVED: [&str; 8] = [
+const HEADERS_RESERVED: [&str; 11] = [
     "idempotency-key",
     "traceparent",
     "x-surefoot-attempt",
+    "x-request-timeout-ms",
+    "x-retry-owner",
+    "x-retry-attempt",
     "content-length",
     "transfer-encoding",
     "connection",
@@ -29,15 +30,20 @@ const HEADERS_RESERVED: [&str; 8] = [
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Dependency {
     /// What it is called in the file.
-    pub(crate) name: String,
+    pub(crate) name: DependencyName,
     /// Where it is, without a slash at the end.
     pub(crate) base_url: String,
-    /// To connect. Default 1 s, or half of the attempt time-out if that is less.
-    pub(crate) connect_timeout: Duration,
-    /// One call, from its start to the last byte of the answer. Default 10 s.
-    pub(crate) attempt_timeout: Duration,
+    /// What protects its calls. By default a call is tried once, for the job is tried again.
+    pub(crate) policy: Policy,
     /// Sent with each call.
     pub(crate) headers: HeaderMap,
+}
+
+impl Dependency {
+    /// Whether its policy makes a call again by itself: then a call is as long as its total deadline.
+    pub(crate) const fn repeats(&self) -> bool {
+        self.policy.retry.attempts_max > 1 || self.policy.hedge.is_some()
+    }
 }
 
 /// Reads one; `None` when something of it is wrong.
@@ -51,8 +57,7 @@ pub(super) fn read(
             .map_err(|refusal| refusal.to_string())
             .and_then(|url| base_url(&url))
     });
-    let attempt_timeout = section.duration("attempt_timeout").or(ATTEMPT_TIMEOUT);
-    let connect_timeout = section.duration("connect_timeout");
+    let policy = policy::read(section);
     let headers = headers(section, environment);
     if base_url == Field::Absent {
         section.missing(
@@ -61,12 +66,17 @@ pub(super) fn read(
         );
     }
     section.finish();
-    let attempt_timeout = attempt_timeout?;
+    let name = DependencyName::new(name)
+        .inspect_err(|refusal| {
+            section
+                .faults
+                .note_text(section.header.clone(), &refusal.to_string());
+        })
+        .ok();
     Some(Dependency {
-        name: name.to_owned(),
+        name: name?,
         base_url: base_url.optional()??,
-        connect_timeout: connect_timeout.or(CONNECT_TIMEOUT.min(attempt_timeout / 2))?,
-        attempt_timeout,
+        policy: policy?,
         headers: headers?,
     })
 }

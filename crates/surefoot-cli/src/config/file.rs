@@ -8,7 +8,7 @@ use std::sync::Arc;
 use surefoot_core::id::{Kind, Queue};
 use toml::de::DeTable;
 
-use super::dependency;
+use super::dependency::{self, Dependency};
 use super::engine::{self, EngineSection};
 use super::environment::{self, Environment};
 use super::fault::{Faults, Unloadable};
@@ -33,6 +33,8 @@ pub(crate) struct Config {
     pub(crate) engine: EngineSection,
     /// `[telemetry]`.
     pub(crate) telemetry: TelemetrySection,
+    /// `[dependency.NAME]`, by name.
+    pub(crate) dependencies: Vec<Arc<Dependency>>,
     /// `[job.KIND]`.
     pub(crate) kinds: BTreeMap<Kind, JobKind>,
 }
@@ -157,6 +159,7 @@ fn read(file: &Section<'_>, environment: Environment<'_>) -> Option<Config> {
         database: database?,
         engine,
         telemetry: telemetry?,
+        dependencies: dependencies.into_values().flatten().collect(),
         kinds,
     })
 }

@@ -224,7 +224,7 @@ impl Limits {
         dependency: Option<&Dependency>,
     ) -> Option<(Duration, Duration)> {
         let standard = match dependency {
-            Some(dependency) => dependency.attempt_timeout.saturating_add(TIMEOUT_MARGIN),
+            Some(dependency) => call_max(dependency).saturating_add(TIMEOUT_MARGIN),
             None => JobPolicy::default().timeout,
         };
         let timeout = self.timeout.clone().or(standard)?;
@@ -233,8 +233,8 @@ impl Limits {
             .clone()
             .or(timeout.saturating_add(JobPolicy::LEASE_MARGIN))?;
         let ladder = TimeoutLadder {
-            connect: dependency.map(|dependency| dependency.connect_timeout),
-            attempt: dependency.map(|dependency| dependency.attempt_timeout),
+            connect: dependency.map(|dependency| dependency.policy.timeout.connect),
+            attempt: dependency.map(call_max),
             job: timeout,
             lease,
         };
@@ -260,6 +260,16 @@ impl Limits {
             .span()
             .or(self.lease.span())
             .unwrap_or_else(|| section.header.clone())
+    }
+}
+
+/// How long the calls of one attempt may take: one, or all that the dependency's policy makes of it.
+fn call_max(dependency: &Dependency) -> Duration {
+    let timeout = &dependency.policy.timeout;
+    if dependency.repeats() {
+        timeout.total
+    } else {
+        timeout.attempt
     }
 }
 

@@ -2,7 +2,7 @@
 //! file, line, column, what is wrong and what to do; nothing is guessed and no unknown key is passed over.
 //!
 //! - [`load`] reads a file, [`parse`] a text. What comes out of them has been checked.
-//! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`], [`job`] with [`backoff`].
+//! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`] with [`policy`], [`job`] with [`backoff`].
 //! - [`section`] reads fields, [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports, [`excerpt`]
 //!   shows the place.
 
@@ -15,6 +15,8 @@ mod excerpt;
 mod fault;
 mod file;
 mod job;
+mod policy;
+mod policy_fault;
 mod section;
 mod server;
 mod telemetry;
@@ -25,5 +27,7 @@ pub(crate) use file::{Config, LoadError, database_url, load};
 pub(crate) use job::{JobKind, Request};
 pub(crate) use telemetry::LogFormat;
 
+#[cfg(test)]
+mod policy_tests;
 #[cfg(test)]
 mod tests;

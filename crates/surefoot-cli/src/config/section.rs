@@ -180,6 +180,17 @@ impl<'t> Section<'t> {
         self.table.get(key)
     }
 
+    /// The entries with these keys, as they stand, for something that reads its own text form.
+    pub(super) fn part(&self, keys: &[&'static str]) -> DeTable<'t> {
+        keys.iter()
+            .filter_map(|key| {
+                self.know(key);
+                let (name, value) = self.table.get_key_value(*key)?;
+                Some((name.clone(), value.clone()))
+            })
+            .collect()
+    }
+
     /// A table within this one.
     pub(super) fn section(&self, key: &'static str) -> Option<Section<'t>> {
         self.know(key);
@@ -340,7 +351,8 @@ fn in_words(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-fn nearest<'k>(text: &str, known: &[&'k str]) -> Option<&'k str> {
+/// The known key that `text` is most likely meant to be.
+pub(super) fn nearest<'k>(text: &str, known: &[&'k str]) -> Option<&'k str> {
     let distance = |name: &str| strsim::osa_distance(text, name);
     let near = known.iter().min_by_key(|name| distance(name))?;
     (distance(near) <= SLIP_MAX.min(near.len().div_ceil(2))).then_some(*near)

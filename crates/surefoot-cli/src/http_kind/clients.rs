@@ -45,12 +45,12 @@ impl Clients {
         recovery: Recovery,
     ) -> Result<Client, ClientError> {
         let keeps = recovery != Recovery::AtMostOnce;
-        let place = (dependency.name.clone(), keeps);
+        let place = (dependency.name.to_string(), keeps);
         if let Some(client) = self.0.get(&place) {
             return Ok(client.clone());
         }
         let client = build(dependency, keeps).map_err(|source| ClientError {
-            dependency: dependency.name.clone(),
+            dependency: dependency.name.to_string(),
             source,
         })?;
         self.0.insert(place, client.clone());
@@ -68,7 +68,7 @@ fn build(dependency: &Dependency, keeps: bool) -> reqwest::Result<Client> {
         builder
     };
     builder
-        .connect_timeout(dependency.connect_timeout)
+        .connect_timeout(dependency.policy.timeout.connect)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .no_proxy()

@@ -68,7 +68,11 @@ impl HttpKind {
     ) -> (Option<StatusCode>, Result<Payload, Failure>) {
         let dependency = &self.request.dependency;
         let broken = |error: reqwest::Error| {
-            fault::failure(&dependency.name, dependency.connect_timeout, &error)
+            fault::failure(
+                dependency.name.as_str(),
+                dependency.policy.timeout.connect,
+                &error,
+            )
         };
         let mut response = match call.send().await {
             Ok(response) => response,
@@ -89,7 +93,7 @@ impl HttpKind {
         (
             Some(status),
             Err(answer::refusal(
-                &dependency.name,
+                dependency.name.as_str(),
                 self.recovery,
                 status,
                 headers,
@@ -107,13 +111,13 @@ impl Handler for HttpKind {
         let span = self.seen.span(cx.attempt());
         let call = span.in_scope(|| self.call(&cx, payload));
         let started = Instant::now();
-        let answered = tokio::time::timeout(dependency.attempt_timeout, self.answered(call));
+        let answered = tokio::time::timeout(dependency.policy.timeout.attempt, self.answered(call));
         let (status, result) = answered.instrument(span.clone()).await.unwrap_or_else(|_| {
             (
                 None,
                 Err(fault::too_slow(
-                    &dependency.name,
-                    dependency.attempt_timeout,
+                    dependency.name.as_str(),
+                    dependency.policy.timeout.attempt,
                 )),
             )
         });

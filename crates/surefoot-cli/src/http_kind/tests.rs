@@ -8,11 +8,12 @@ use reqwest::header::HeaderMap;
 use surefoot::{Cx, Handler};
 use surefoot_core::classify::Class;
 use surefoot_core::failure::Failure;
-use surefoot_core::id::{Epoch, JobId, Kind, Queue, Tenant, Worker};
+use surefoot_core::id::{DependencyName, Epoch, JobId, Kind, Queue, Tenant, Worker};
 use surefoot_core::job::{Counts, Job, LeasedJob, Run, TraceContext};
 use surefoot_core::payload::Payload;
 use surefoot_core::policy::Recovery;
 use surefoot_core::time::Timestamp;
+use surefoot_policy::Policy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -53,14 +54,21 @@ fn leased() -> LeasedJob {
     }
 }
 
+fn policy() -> Policy {
+    let mut policy = Policy::default();
+    policy.timeout.connect = Duration::from_millis(200);
+    policy.timeout.attempt = Duration::from_millis(600);
+    policy.retry.attempts_max = 1;
+    policy
+}
+
 fn kind(base_url: &str, recovery: Recovery) -> HttpKind {
     let mut headers = HeaderMap::new();
     headers.insert("authorization", "Bearer x".parse().unwrap());
     let dependency = Dependency {
-        name: "mail".to_owned(),
+        name: DependencyName::new("mail").unwrap(),
         base_url: base_url.to_owned(),
-        connect_timeout: Duration::from_millis(200),
-        attempt_timeout: Duration::from_millis(600),
+        policy: policy(),
         headers,
     };
     super::choose_tls();

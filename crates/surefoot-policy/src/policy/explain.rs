@@ -11,7 +11,8 @@ use crate::retry::{BackoffOptions, JitterOptions};
 /// What a policy amounts to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// The most sends of one call, hedges and the free replay of a stale connection included.
+    /// The most sends of one call, hedges included. The HTTP client may add one that costs nothing: a replay when an
+    /// idle connection turns out to be closed before a byte has left.
     pub sends_max: u32,
     /// The longest that one call can take.
     pub time_max: Duration,
@@ -41,7 +42,7 @@ impl Policy {
             .saturating_mul(attempts)
             .saturating_add(waits);
         Explanation {
-            sends_max: attempts.saturating_mul(hedged).saturating_add(1),
+            sends_max: attempts.saturating_mul(hedged),
             time_max: time_uncut.min(self.timeout.total),
             time_uncut,
             sends_per_hundred: self.sends_per_hundred(attempts.saturating_mul(hedged)),

@@ -65,7 +65,7 @@ fn the_worst_case_is_said() {
     let explained = policy.explain();
     assert_eq!(
         (explained.sends_max, explained.time_max),
-        (4, Duration::from_millis(15_300))
+        (3, Duration::from_millis(15_300))
     );
     assert!((explained.sends_per_hundred - 110.0).abs() < 1e-9);
     policy.budget.enabled = false;

@@ -2,6 +2,7 @@
 //!
 //! [`RetryOptions`] is the data; [`next`] decides, purely; the engine only carries its answer out.
 
+mod backoff_text;
 mod decide;
 mod options;
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use surefoot_core::backoff::{Backoff, Jitter};
 
+use super::backoff_text::Text;
+
 /// The most attempts of one call.
 pub const ATTEMPTS_MAX: u32 = 20;
 
@@ -33,9 +35,9 @@ impl Default for RetryOptions {
     }
 }
 
-/// How the waits grow.
+/// How the waits grow. As text it is a table with `base`, `factor` and `cap`, or one with `delays`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(into = "Text", try_from = "Text")]
 pub enum BackoffOptions {
     /// `base * factor^(failures - 1)`, at most `cap`.
     Exponential(Exponential),
@@ -44,32 +46,24 @@ pub enum BackoffOptions {
 }
 
 /// Waits that grow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Exponential {
     /// The first wait.
-    #[serde(with = "crate::duration_text")]
     pub base: Duration,
     /// What each further failure multiplies it with. Default 2.
-    #[serde(default = "two")]
     pub factor: f64,
     /// The longest wait, jitter included. Default 5 s.
-    #[serde(default = "cap", with = "crate::duration_text")]
     pub cap: Duration,
     /// How it is spread. Default full.
-    #[serde(default)]
     pub jitter: JitterOptions,
 }
 
 /// Waits as a list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Delays {
     /// The waits.
-    #[serde(with = "crate::duration_text::list")]
     pub delays: Vec<Duration>,
     /// How they are spread. Default full.
-    #[serde(default)]
     pub jitter: JitterOptions,
 }
 
@@ -90,17 +84,14 @@ pub enum JitterOptions {
     Decorrelated,
 }
 
-const fn two() -> f64 {
-    2.0
-}
-
-const fn cap() -> Duration {
-    Duration::from_secs(5)
-}
+/// What each failure multiplies the wait with when nothing else is said.
+pub(super) const FACTOR: f64 = 2.0;
+/// The longest wait when nothing else is said.
+pub(super) const CAP: Duration = Duration::from_secs(5);
 
 impl Default for BackoffOptions {
     fn default() -> Self {
-        Self::exponential(Duration::from_millis(100), cap())
+        Self::exponential(Duration::from_millis(100), CAP)
     }
 }
 
@@ -110,7 +101,7 @@ impl BackoffOptions {
     pub const fn exponential(base: Duration, cap: Duration) -> Self {
         Self::Exponential(Exponential {
             base,
-            factor: 2.0,
+            factor: FACTOR,
             cap,
             jitter: JitterOptions::Full,
         })

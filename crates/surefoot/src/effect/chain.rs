@@ -68,7 +68,7 @@ impl<'a> EffectDraft<'a> {
 
     /// What an unknown outcome means: [`Verify`](super::Verify), [`SameKey`](super::SameKey),
     /// [`AtMostOnce`](super::AtMostOnce) or [`Repeatable`](super::Repeatable).
-    pub fn recover(self, recovery: impl Into<Recover<'a>>) -> EffectCall<'a> {
+    pub fn recover<'r>(self, recovery: impl Into<Recover<'r>>) -> EffectCall<'a, 'r> {
         EffectCall {
             draft: self,
             recovery: recovery.into(),
@@ -78,9 +78,9 @@ impl<'a> EffectDraft<'a> {
 
 /// A declared effect.
 #[must_use = "an effect does nothing before it is called"]
-pub struct EffectCall<'a> {
+pub struct EffectCall<'a, 'r> {
     draft: EffectDraft<'a>,
-    recovery: Recover<'a>,
+    recovery: Recover<'r>,
 }
 
 /// What a provider answered to a call that was applied.
@@ -98,7 +98,7 @@ impl From<Payload> for Applied {
     }
 }
 
-impl EffectCall<'_> {
+impl EffectCall<'_, '_> {
     /// Carries it out by an async function from the effect's key to its result, or returns the result that is on record.
     ///
     /// The key is the engine's, the same on every attempt; the provider must be given it. The function must have sent

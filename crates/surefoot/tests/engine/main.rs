@@ -5,6 +5,8 @@
 mod basics;
 mod crash;
 mod drain;
+mod effects;
+mod effects_world;
 mod faults;
 mod flow;
 mod idle;

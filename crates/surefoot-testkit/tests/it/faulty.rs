@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use surefoot_core::effect::{
+    Answer, Begin, Declared, Effect, EffectTerms, Unknown, answered, begin,
+};
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{JobId, Key, Kind, Queue, Tenant, Worker};
-use surefoot_core::job::StateName;
+use surefoot_core::id::{EffectName, JobId, Key, Kind, Queue, Tenant, Worker};
+use surefoot_core::job::{LeasedJob, StateName};
 use surefoot_core::payload::Payload;
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::{
-    Claim, Enqueued, Extended, Extension, JobFilter, KindTerms, NewJob, Queues, Settled, Store,
+    Claim, EffectWrite, EffectWritten, Enqueued, Extended, Extension, JobFilter, KindTerms, NewJob,
+    Queues, Settled, Store,
 };
 use surefoot_core::settle::{Report, settle};
 use surefoot_core::time::{Roll, Timestamp};
@@ -296,5 +300,147 @@ async fn repeated_calls_leave_no_double_and_no_loss() {
             all.iter().any(|job| job.counts.crashed > 0),
             "some claims were lost, or nothing was tested"
         );
+    }
+}
+
+/// A holder that comes to its only effect: sends once and keeps the answer, or returns what is on record. Every send goes
+/// to the ledger.
+async fn handled(store: &FaultyStore, leased: &LeasedJob, ledger: &mut Vec<String>) -> Payload {
+    let now = leased.state.started_at;
+    let declared = Declared {
+        place: 0,
+        name: EffectName::new("psp.refund").unwrap(),
+        dependency: None,
+        terms: EffectTerms {
+            unknown: Unknown::AtMostOnce,
+            timeout: Duration::from_secs(10),
+        },
+        cost: 0,
+    };
+    let known = known(store, leased.id).await;
+    let leaves_by = now.after(Duration::from_secs(20));
+    match begin(known.first(), &declared, leased, leaves_by, now) {
+        Begin::Send(effect) => {
+            assert_eq!(
+                known,
+                [],
+                "no-double-effect: sent only where nothing is on record"
+            );
+            let intended = held(leased, *effect);
+            wrote(store, &intended, now).await;
+            ledger.push(intended.effect.key().to_string());
+            let answer = Answer::Applied {
+                result: Payload::null(),
+                cost: None,
+            };
+            let done = answered(&intended.effect, answer, Some(now), now);
+            wrote(store, &held(leased, done), now).await;
+            Payload::null()
+        }
+        Begin::Return(result) => result,
+        other => panic!("what was written is on record: {other:?}"),
+    }
+}
+
+async fn known(store: &FaultyStore, job: JobId) -> Vec<Effect> {
+    let asked = [job];
+    repeated(|| store.effects(&asked)).await
+}
+
+fn held(leased: &LeasedJob, effect: Effect) -> EffectWrite {
+    EffectWrite {
+        effect,
+        fence: Some(leased.state.epoch),
+        lease_until: Some(leased.state.started_at.after(Duration::from_secs(40))),
+    }
+}
+
+/// Repeats the write until it is answered, and asserts that it stands as if it had run once.
+async fn wrote(store: &FaultyStore, write: &EffectWrite, now: Timestamp) {
+    let answers = repeated(|| store.write_effects(std::slice::from_ref(write), now)).await;
+    assert!(
+        matches!(
+            answers[..],
+            [EffectWritten::Applied | EffectWritten::Already]
+        ),
+        "a repeated write is the same call: {answers:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_was_lost_is_already_and_written_once() {
+    let (faulty, memory) = faulty(1);
+    faulty.enqueue(&[job(1)], START).await.unwrap();
+    let claimed = faulty.advance(&[], Some(&claim(1)), START).await.unwrap();
+    let leased = &claimed.leased[0];
+    for fault in [Fault::Before, Fault::After, Fault::After, Fault::Before] {
+        faulty.next(Verb::WriteEffects, fault);
+    }
+    let mut ledger = Vec::new();
+    handled(&faulty, leased, &mut ledger).await;
+    handled(&faulty, leased, &mut ledger).await;
+    assert_eq!(ledger, [leased.provider_key().to_string()]);
+    let known = memory.effects(&[leased.id]).await.unwrap();
+    let versions: Vec<_> = known.iter().map(|effect| effect.version).collect();
+    assert_eq!(versions, [2], "no-double-effect: each step once");
+    let FaultCounts { before, after, .. } = faulty.counts(Verb::WriteEffects);
+    assert_eq!((before, after), (2, 2));
+}
+
+#[tokio::test]
+async fn repeated_writes_of_effects_leave_no_double_and_no_loss() {
+    const JOBS: u64 = 50;
+    for seed in 0..30 {
+        let (faulty, memory) = faulty(seed);
+        let jobs: Vec<_> = (0..JOBS).map(job).collect();
+        memory.enqueue(&jobs, START).await.unwrap();
+        faulty.misbehave(FaultRates {
+            before: 0.2,
+            after: 0.3,
+            ..FaultRates::default()
+        });
+        let policy = JobPolicy {
+            crashes_max: 100,
+            ..JobPolicy::default()
+        };
+        let (mut now, mut ledger) = (START, Vec::new());
+        for _ in 0..60 {
+            now = now.after(Duration::from_secs(3_600));
+            let claim = claim(10);
+            let leased = repeated(|| faulty.advance(&[], Some(&claim), now)).await;
+            for leased in &leased.leased {
+                let result = handled(&faulty, leased, &mut ledger).await;
+                let effects = known(&faulty, leased.id).await;
+                let report = Report::Succeeded(result);
+                let end = settle(leased, &effects, report, &policy, now, Roll(0));
+                // A settlement is tried once: where it did not take effect the job lapses and its handler runs again.
+                let _ = faulty.advance(&[end], None, now).await;
+            }
+            let later = now.after(Duration::from_secs(60));
+            let lapsed = repeated(|| faulty.lapsed(later, 1000)).await;
+            for lapsed in &lapsed {
+                let effects = known(&faulty, lapsed.id).await;
+                let end = settle(lapsed, &effects, Report::Lost, &policy, later, Roll(0));
+                repeated(|| faulty.advance(std::slice::from_ref(&end), None, later)).await;
+            }
+        }
+        ledger.sort();
+        let mut expected: Vec<_> = jobs.iter().map(|job| job.id.to_string()).collect();
+        expected.sort();
+        assert_eq!(
+            ledger, expected,
+            "no-double-effect, no-lost-intent (seed {seed})"
+        );
+        let all = memory.jobs(&JobFilter::default(), None, 500).await.unwrap();
+        assert!(
+            all.iter()
+                .all(|job| job.state.name() == StateName::Succeeded),
+            "no-lost-intent (seed {seed})"
+        );
+        assert!(
+            all.iter().any(|job| job.counts.crashed > 0),
+            "some handlers ran twice, or nothing was tested"
+        );
+        assert!(faulty.counts(Verb::WriteEffects).after > 10);
     }
 }

@@ -5,8 +5,9 @@ use surefoot_core::id::JobId;
 use surefoot_core::port::EffectWrite;
 use surefoot_core::text::ErrorText;
 
-use super::machine::{Machine, NEVER_GIVEN, answered, slot};
+use super::machine::{Machine, NEVER_GIVEN, answered, recent, slot};
 use super::news::News;
+use super::op::{End, How};
 
 impl Machine {
     /// What is on record of the effects of a job.
@@ -30,6 +31,18 @@ impl Machine {
         }
         self.write_effects(writes.clone()).await;
         self.writes.push(writes);
+    }
+
+    /// The handler under this lease comes to an effect that can be asked about, and runs out of time.
+    pub(super) async fn time_out(&mut self, lease: u8) {
+        self.hear(&[News::of_a_call(lease)]).await;
+        let end = End {
+            lease,
+            how: How::TimedOut,
+            epoch_off: 0,
+            roll: 0,
+        };
+        self.settle_and_claim(&[end], None).await;
     }
 
     pub(super) async fn write_effects(&mut self, writes: Vec<EffectWrite>) {
@@ -58,14 +71,4 @@ impl Machine {
         let effects = answered(self.store.effects(&self.jobs).await);
         self.write("effects", &effects);
     }
-}
-
-/// One of the latest four, by half of the numbers, or any.
-fn recent<T>(all: &[T], number: u8) -> Option<&T> {
-    let skipped = if number < 128 {
-        all.len().saturating_sub(4)
-    } else {
-        0
-    };
-    slot(&all[skipped..], number)
 }

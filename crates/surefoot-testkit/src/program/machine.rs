@@ -86,6 +86,7 @@ impl Machine {
                 by_heart,
             } => self.extend(leases, *seconds, *by_heart).await,
             Op::Hear(news) => self.hear(news).await,
+            Op::TimeOut { lease } => self.time_out(*lease).await,
             Op::HearAgain { batch } => {
                 if let Some(writes) = slot(&self.writes, *batch).cloned() {
                     self.write_effects(writes).await;
@@ -168,10 +169,10 @@ impl Machine {
         self.write("enqueue", &answers);
     }
 
-    async fn settle_and_claim(&mut self, ends: &[End], claim: Option<Claim>) {
+    pub(super) async fn settle_and_claim(&mut self, ends: &[End], claim: Option<Claim>) {
         let mut settlements = Vec::new();
         for end in ends {
-            if let Some(lease) = slot(&self.leases, end.lease) {
+            if let Some(lease) = recent(&self.leases, end.lease) {
                 let effects = self.known(lease.id).await;
                 settlements.push(self.settlement(end, lease, &effects));
             }
@@ -284,6 +285,7 @@ impl Machine {
             | Op::AdvanceAgain
             | Op::Extend { .. }
             | Op::Hear(_)
+            | Op::TimeOut { .. }
             | Op::HearAgain { .. }
             | Op::Hasten { .. }
             | Op::Late { .. }
@@ -370,6 +372,16 @@ fn scrambled_id(place: usize) -> JobId {
 
 pub(super) fn slot<T>(all: &[T], number: u8) -> Option<&T> {
     all.get(usize::from(number) % all.len().max(1))
+}
+
+/// One of the latest four, by half of the numbers, or any.
+pub(super) fn recent<T>(all: &[T], number: u8) -> Option<&T> {
+    let skipped = if number < 128 {
+        all.len().saturating_sub(4)
+    } else {
+        0
+    };
+    slot(&all[skipped..], number)
 }
 
 pub(super) fn answered<T>(answer: Result<T, StoreError>) -> T {

@@ -83,6 +83,17 @@ fn one() -> impl Strategy<Value = News> {
 }
 
 impl News {
+    /// The holder is about to call what can be asked about.
+    pub(super) const fn of_a_call(lease: u8) -> Self {
+        Self {
+            lease,
+            place: 0,
+            what: What::Begin(0),
+            epoch_off: 0,
+            room: None,
+        }
+    }
+
     /// The write that follows from the news, or why nothing is to be written.
     pub(super) fn write(
         &self,

@@ -38,6 +38,11 @@ pub(super) enum Op {
     },
     /// Writes down what is heard of effects.
     Hear(Vec<News>),
+    /// A handler runs out of time in the middle of a call.
+    TimeOut {
+        /// Under which lease.
+        lease: u8,
+    },
     /// Writes an earlier batch of effects again, as it was.
     HearAgain {
         /// Which batch.
@@ -184,12 +189,13 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
         2 => (vec(job(), 1..4), 1..120_u8, any::<bool>())
             .prop_map(|(leases, seconds, by_heart)| Op::Extend { leases, seconds, by_heart }),
         6 => news().prop_map(Op::Hear),
+        4 => any::<u8>().prop_map(|lease| Op::TimeOut { lease }),
         2 => any::<u8>().prop_map(|batch| Op::HearAgain { batch }),
         2 => job().prop_map(|job| Op::Hasten { job }),
         2 => (any::<u8>(), 0..3_u8).prop_map(|(lease, word)| Op::Late { lease, word }),
         4 => Just(Op::Reap),
         1 => Just(Op::Expire),
-        2 => job().prop_map(|job| Op::Cancel { job }),
+        3 => job().prop_map(|job| Op::Cancel { job }),
         4 => (job(), 0..4_u8).prop_map(|(job, effect)| Op::Replay { job, effect: effect.min(2) }),
         1 => job().prop_map(|job| Op::Ignore { job }),
         4 => (job(), 0..4_u8).prop_map(|(job, payload)| Op::Edit { job, payload }),

@@ -106,6 +106,20 @@ begin
     return v_next;
 end $$;
 
+-- When the first of the served jobs is due that stand where they are claimed and are ahead of this claim: the clock of
+-- whoever handed them in was.
+create function surefoot.first_ahead(p_kinds text[], p_queues text[], p_now bigint)
+returns bigint language sql stable as $$
+    select min(f.due_at)
+    from unnest(array['ready', 'gated']) r (readiness)
+    cross join lateral surefoot.served(r.readiness, p_kinds, p_queues) l
+    cross join lateral (
+        select j.due_at from surefoot.job j
+        where j.readiness = r.readiness and j.queue = l.queue and j.kind = l.kind
+            and j.urgency = l.urgency and j.due_at > p_now
+        order by j.due_at limit 1) f
+$$;
+
 -- Takes jobs whose deadline passed out of the way; `expire` makes dead letters of them.
 create function surefoot.set_overdue_aside(p_now bigint) returns void language plpgsql as $$
 begin

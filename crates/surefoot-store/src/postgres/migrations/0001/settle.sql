@@ -170,6 +170,7 @@ declare
     v_answers smallint[];
     v_next_due bigint;
     v_read_before bigint;
+    v_got integer := 0;
 begin
     if cardinality(p_jobs) > 0 then
         v_answers := surefoot.settle(
@@ -189,6 +190,11 @@ begin
         from surefoot.claim(
             p_worker, p_kinds, p_leases, p_recoveries, p_kind_max, p_key_max, p_queues, p_limit_queues, p_limits,
             p_max, p_front_queues, p_front_kinds, p_front_urgencies, p_front_due, p_front_seq, p_now) j;
+        get diagnostics v_got = row_count;
+    end if;
+    -- Who got all that was asked for asks again, and who begins at a front sees no more than what is behind it.
+    if p_worker is not null and (v_got < p_max or p_max = 0) and p_front_queues is null then
+        v_next_due := least(v_next_due, surefoot.first_ahead(p_kinds, p_queues, p_now));
     end if;
     answers := v_answers;
     next_due := v_next_due;

@@ -2,23 +2,30 @@
 //! They are the API's own shapes in English; nothing is added and nothing is left out.
 
 use serde::Serialize;
+use surefoot_core::effect::Effect;
 use surefoot_core::job::Job;
 use surefoot_core::port::{DeadGroup, Depth, JobRecord, Pause};
 use surefoot_core::time::Timestamp;
 
 use crate::language::Language;
-use crate::wire::{self, JobDocument, JobPage, View};
+use crate::wire::{self, EffectRecord, JobDocument, JobPage, View};
 
-/// One job with its records, as `GET /v1/jobs/{id}` answers at `now`.
+/// One job with its records and effects, as `GET /v1/jobs/{id}` answers at `now`.
 #[must_use]
-pub fn job(record: &JobRecord, now: Timestamp) -> impl Serialize {
-    JobDocument::new(record, english(now))
+pub fn job(record: &JobRecord, effects: &[Effect], now: Timestamp) -> impl Serialize {
+    JobDocument::new(record, effects, english(now))
 }
 
 /// The first `limit` of `jobs`, as `GET /v1/jobs` answers at `now`; that there are more says that there is a next page.
 #[must_use]
 pub fn jobs(jobs: &[Job], limit: u32, now: Timestamp) -> impl Serialize {
     JobPage::new(jobs, limit, english(now))
+}
+
+/// One effect, as `GET /v1/effects/{key}` answers.
+#[must_use]
+pub fn effect(effect: &Effect) -> impl Serialize {
+    EffectRecord::from(effect)
 }
 
 /// Dead letters in groups, as `GET /v1/dead` answers; `more` says that there may be further groups.

@@ -107,6 +107,43 @@ impl<S: Send + Sync> FromRequestParts<S> for JobPath {
     }
 }
 
+/// The job and the place of `/{job}/effects/{place}` in the path.
+pub(crate) struct EffectPath {
+    pub(crate) job: JobId,
+    pub(crate) place: u32,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for EffectPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let none = |detail: String| Problem::new(&kind::NOT_FOUND, detail);
+        let Path((job, place)) = Path::<(String, String)>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| none("the path is not UTF-8".to_owned()))?;
+        Ok(Self {
+            job: job
+                .parse()
+                .map_err(|error| none(format!("{job:?} is {error}")))?,
+            place: place
+                .parse()
+                .map_err(|_| none(format!("{place:?} is no place: give its number")))?,
+        })
+    }
+}
+
+/// The provider key of `/{key}` in the path. A text that is no key of ours names no effect.
+pub(crate) struct ProviderKeyPath(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for ProviderKeyPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(text) = path(parts, state).await?;
+        Ok(Self(text))
+    }
+}
+
 /// The queue of `/{queue}` in the path; a `/` in its name travels as `%2F`.
 pub(crate) struct QueuePath(pub(crate) Queue);
 

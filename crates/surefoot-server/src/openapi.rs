@@ -49,6 +49,10 @@ pub(crate) fn base() -> OpenApi {
         ("jobs", "Handing jobs in and looking at them"),
         ("steering", "What people do to one job by hand"),
         ("leases", "Pull workers: claim, extend, report"),
+        (
+            "effects",
+            "What jobs did outside, and the word of witnesses",
+        ),
         ("queues", "What waits in each queue; pause and resume"),
         ("server", "About this process"),
     ];

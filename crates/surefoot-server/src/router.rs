@@ -19,7 +19,7 @@ use crate::metrics::{self, Metrics};
 use crate::openapi::{self, Document};
 use crate::options::ServerOptions;
 use crate::problem::{self, Problem};
-use crate::routes::{dead, events, jobs, leases, probes, queues, steer};
+use crate::routes::{dead, effects, events, jobs, leases, probes, queues, steer};
 use crate::state::App;
 use crate::{auth, origin};
 
@@ -80,6 +80,11 @@ fn timed() -> OpenApiRouter<App> {
         .routes(routes!(leases::succeed))
         .routes(routes!(leases::fail))
         .routes(routes!(leases::unknown))
+        .routes(routes!(effects::begin))
+        .routes(routes!(effects::answer))
+        .routes(routes!(effects::asked))
+        .routes(routes!(effects::show))
+        .routes(routes!(effects::resolve))
         .routes(routes!(dead::groups))
         .routes(routes!(queues::list))
         .routes(routes!(queues::pause))

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use surefoot::Client;
+use surefoot_core::effect::Effect;
+use surefoot_core::error::StoreError;
+use surefoot_core::job::Job;
 use tokio::sync::Semaphore;
 
 use crate::language::Language;
@@ -69,6 +72,14 @@ impl App {
     /// The slots for event streams.
     pub(crate) fn streams(&self) -> &Arc<Semaphore> {
         &self.0.streams
+    }
+
+    /// The effects of a job; one that never started has none.
+    pub(crate) async fn effects(&self, job: &Job) -> Result<Vec<Effect>, StoreError> {
+        match job.counts.starts {
+            0 => Ok(Vec::new()),
+            _ => self.client().effects(job.id).await,
+        }
     }
 
     /// How jobs are shown to a reader of this language at this time.

@@ -103,7 +103,9 @@ pub(super) async fn page(
 /// Prints one job with its records.
 pub(super) async fn show(client: &Client, job: JobId, output: Output) -> Result<(), Failed> {
     let record = database::job(client, job).await?;
-    output.answer(&documents::job(&record, client.now()), || job_text(&record))?;
+    let effects = client.effects(record.job.id).await?;
+    let document = documents::job(&record, &effects, client.now());
+    output.answer(&document, || job_text(&record, &effects))?;
     Ok(())
 }
 

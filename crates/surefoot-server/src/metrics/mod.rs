@@ -2,6 +2,7 @@
 //! OpenTelemetry has a name for is called by it. No label takes more values than a named limit, whatever callers send.
 
 mod depth;
+mod effects;
 mod http;
 mod jobs;
 mod labels;

@@ -27,6 +27,8 @@ pub(crate) struct Problem {
     kind: &'static ProblemKind,
     detail: String,
     members: Members,
+    /// When the caller may come back, in seconds; a 503 has a time of its own.
+    retry_after: Option<u64>,
 }
 
 /// What a program may want to read from a problem besides its type.
@@ -72,6 +74,7 @@ impl Problem {
             kind,
             detail: detail.into(),
             members: Members::default(),
+            retry_after: None,
         }
     }
 
@@ -82,6 +85,11 @@ impl Problem {
 
     pub(crate) fn with_job(mut self, job: JobId) -> Self {
         self.members.job = Some(job.to_string());
+        self
+    }
+
+    pub(crate) const fn with_retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
         self
     }
 
@@ -123,6 +131,11 @@ impl IntoResponse for Problem {
                     .insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS));
             }
             _ => {}
+        }
+        if let Some(seconds) = self.retry_after {
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response.extensions_mut().insert(self);
         response

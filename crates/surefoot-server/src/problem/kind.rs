@@ -29,7 +29,7 @@ impl ProblemKind {
 }
 
 /// Every kind, by status.
-pub(crate) static ALL: [&ProblemKind; 22] = [
+pub(crate) static ALL: [&ProblemKind; 27] = [
     &INVALID_JSON,
     &UNAUTHORIZED,
     &HOST_NOT_ALLOWED,
@@ -43,6 +43,11 @@ pub(crate) static ALL: [&ProblemKind; 22] = [
     &HELD_BY_A_NODE,
     &WRONG_STATE,
     &EFFECT_CHOICE_REQUIRED,
+    &EFFECT_UNDER_WAY,
+    &EFFECT_REFUSED,
+    &EFFECT_CHANGED,
+    &EFFECT_NOT_BEGUN,
+    &TOO_EARLY,
     &BODY_TOO_LARGE,
     &UNSUPPORTED_MEDIA_TYPE,
     &INVALID_FIELD,
@@ -150,6 +155,44 @@ pub(crate) static EFFECT_CHOICE_REQUIRED: ProblemKind = ProblemKind {
              not happen or that it must happen again.",
 };
 
+pub(crate) static EFFECT_UNDER_WAY: ProblemKind = ProblemKind {
+    slug: "effect-under-way",
+    status: StatusCode::CONFLICT,
+    title: "The effect was begun under this lease already",
+    remedy: "Its answer is missing. Tell it by POST /v1/leases/{job}/effects/{place}/answer: `applied`, `rejected`, \
+             `not_sent` when you are sure that nothing left, else `maybe_applied`. Then begin it again.",
+};
+
+pub(crate) static EFFECT_REFUSED: ProblemKind = ProblemKind {
+    slug: "effect-refused",
+    status: StatusCode::CONFLICT,
+    title: "The effect must not be sent",
+    remedy: "Report the attempt as failed with the detail as its error: the attempts are used up, the deadline has \
+             passed, the job is to stop, or the declaration contradicts itself. Nothing was written.",
+};
+
+pub(crate) static EFFECT_CHANGED: ProblemKind = ProblemKind {
+    slug: "effect-changed",
+    status: StatusCode::CONFLICT,
+    title: "The job was begun by other code",
+    remedy: "Report the attempt as a permanent failure: at this place the job has another effect, which this worker \
+             does not know. Let the older worker finish the job, or look at its effects and decide by hand.",
+};
+
+pub(crate) static EFFECT_NOT_BEGUN: ProblemKind = ProblemKind {
+    slug: "effect-not-begun",
+    status: StatusCode::CONFLICT,
+    title: "The effect was not begun",
+    remedy: "Begin it first by POST /v1/leases/{job}/effects, and send nothing before the answer says so.",
+};
+
+pub(crate) static TOO_EARLY: ProblemKind = ProblemKind {
+    slug: "too-early",
+    status: StatusCode::CONFLICT,
+    title: "A call may still take effect",
+    remedy: "Say it again after the time in Retry-After, when what may be on its way has landed. Nothing was written.",
+};
+
 pub(crate) static BODY_TOO_LARGE: ProblemKind = ProblemKind {
     slug: "body-too-large",
     status: StatusCode::PAYLOAD_TOO_LARGE,
@@ -235,6 +278,11 @@ mod tests {
             ("held-by-a-node", 409),
             ("wrong-state", 409),
             ("effect-choice-required", 409),
+            ("effect-under-way", 409),
+            ("effect-refused", 409),
+            ("effect-changed", 409),
+            ("effect-not-begun", 409),
+            ("too-early", 409),
             ("body-too-large", 413),
             ("unsupported-media-type", 415),
             ("invalid-field", 422),

@@ -9,13 +9,17 @@ use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use surefoot::Error;
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{JobId, NameError};
+use surefoot_core::id::{EffectName, JobId, NameError};
 use surefoot_core::job::StateName;
 use surefoot_core::payload::PayloadError;
+use surefoot_core::time::Timestamp;
 
 use super::document::Problem;
 use super::kind;
 use crate::body::BODY_BYTES_MAX;
+
+/// How much of a key that names nothing an answer repeats.
+const KEY_SHOWN_MAX: usize = 100;
 
 impl Problem {
     /// A field of the body that is not valid.
@@ -85,6 +89,46 @@ impl Problem {
         Self::new(&kind::EFFECT_CHOICE_REQUIRED, detail)
             .with_job(job)
             .with_field("effect")
+    }
+
+    /// The effect was begun under this lease and its answer is missing.
+    pub(crate) fn effect_under_way(job: JobId) -> Self {
+        let detail =
+            format!("job {job} began this effect under this lease, and nobody told its answer");
+        Self::new(&kind::EFFECT_UNDER_WAY, detail).with_job(job)
+    }
+
+    /// The effect must not be sent.
+    pub(crate) fn effect_refused(job: JobId, why: &str) -> Self {
+        Self::new(&kind::EFFECT_REFUSED, why).with_job(job)
+    }
+
+    /// The job has another effect at that place.
+    pub(crate) fn effect_changed(job: JobId, found: &EffectName) -> Self {
+        let detail = format!("at this place job {job} has the effect {found}");
+        Self::new(&kind::EFFECT_CHANGED, detail).with_job(job)
+    }
+
+    /// Nothing is on record at that place.
+    pub(crate) fn effect_not_begun(job: JobId, place: u32) -> Self {
+        let detail = format!("job {job} has no effect at place {place}");
+        Self::new(&kind::EFFECT_NOT_BEGUN, detail).with_job(job)
+    }
+
+    /// There is no effect under this provider key.
+    pub(crate) fn no_effect(key: &str) -> Self {
+        let shown: String = key.chars().take(KEY_SHOWN_MAX).collect();
+        Self::new(
+            &kind::NOT_FOUND,
+            format!("there is no effect under the key {shown:?}"),
+        )
+    }
+
+    /// A "did not happen" that proves nothing yet.
+    pub(crate) fn too_early(key: &str, until: Timestamp, now: Timestamp) -> Self {
+        let seconds = until.since(now).as_secs().saturating_add(1);
+        let detail = format!("a call under {key} may still take effect for {seconds} s");
+        Self::new(&kind::TOO_EARLY, detail).with_retry_after(seconds)
     }
 
     /// The request took too long.

@@ -11,6 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream, StreamExt};
 use surefoot::{Changed, Seen};
+use surefoot_core::effect::Effect;
 use surefoot_core::id::JobId;
 use surefoot_core::port::JobRecord;
 use tokio::sync::OwnedSemaphorePermit;
@@ -97,7 +98,8 @@ impl Watch {
                 }
                 Next::End => return None,
             };
-            let event = watch.event(&record)?;
+            let effects = watch.app.effects(&record.job).await.ok()?;
+            let event = watch.event(&record, &effects)?;
             let next = if record.job.state.name().is_settled() {
                 Next::End
             } else {
@@ -128,8 +130,8 @@ impl Watch {
         }
     }
 
-    fn event(&self, record: &JobRecord) -> Option<Event> {
-        let document = JobDocument::new(record, self.app.view(self.language));
+    fn event(&self, record: &JobRecord, effects: &[Effect]) -> Option<Event> {
+        let document = JobDocument::new(record, effects, self.app.view(self.language));
         match serde_json::to_string(&document) {
             Ok(json) => Some(Event::default().event("job").data(one_line(json))),
             Err(error) => {

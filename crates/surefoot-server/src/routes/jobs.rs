@@ -50,9 +50,10 @@ pub(crate) async fn enqueue(
         (EnqueueOutcome::Existing, Ok(None)) => return Err(Problem::no_job(id)),
         (EnqueueOutcome::Existing, Err(error)) => return Err(error.into()),
     };
+    let effects = app.effects(&record.job).await?;
     let answer = Enqueued {
         outcome,
-        job: JobDocument::new(&record, app.view(language)),
+        job: JobDocument::new(&record, &effects, app.view(language)),
     };
     let location = [(LOCATION, format!("/v1/jobs/{id}"))];
     Ok((language.headers(), location, Json(status, answer)).into_response())
@@ -143,6 +144,7 @@ pub(crate) async fn show(
         .job(id)
         .await?
         .ok_or_else(|| Problem::no_job(id))?;
-    let answer = JobDocument::new(&record, app.view(language));
+    let effects = app.effects(&record.job).await?;
+    let answer = JobDocument::new(&record, &effects, app.view(language));
     Ok((language.headers(), Json(StatusCode::OK, answer)).into_response())
 }

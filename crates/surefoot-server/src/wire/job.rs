@@ -1,12 +1,14 @@
 //! A job on the wire. A field that does not apply to the job's state is `null`, never absent.
 
 use serde::Serialize;
+use surefoot_core::effect::Effect;
 use surefoot_core::id::{Epoch, Key};
 use surefoot_core::job::{AttemptOutcome, Death, Job, JobState, Run};
 use surefoot_core::port::JobRecord;
 use surefoot_core::time::Timestamp;
 use utoipa::ToSchema;
 
+use super::effect::EffectRecord;
 use super::json::RawJson;
 use super::record::{ActionRecord, AttemptRecord, RevisionRecord, revisions};
 use super::time::WireTime;
@@ -101,9 +103,8 @@ pub(crate) struct JobDocument {
     result: Option<RawJson>,
     /// Its attempts by number, the running one included; the latest 1000.
     attempts: Vec<AttemptRecord>,
-    /// The external side effects that its handler recorded.
-    #[schema(value_type = Vec<serde_json::Value>)]
-    effects: [(); 0],
+    /// The external side effects that its handler came to, and its steps, by place.
+    effects: Vec<EffectRecord>,
     /// Its earlier payloads, oldest first: the first one and the latest 19.
     revisions: Vec<RevisionRecord>,
     /// What people did to it, oldest first; the latest 1000.
@@ -161,7 +162,7 @@ struct DeadRecord {
 
 impl JobDocument {
     /// The whole job.
-    pub(crate) fn new(record: &JobRecord, view: View) -> Self {
+    pub(crate) fn new(record: &JobRecord, effects: &[Effect], view: View) -> Self {
         Self {
             summary: JobSummary::new(&record.job, standing_outcome(record), view),
             payload: RawJson(record.job.payload.clone()),
@@ -177,7 +178,7 @@ impl JobDocument {
                 | JobState::Ignored { .. } => None,
             },
             attempts: record.attempts.iter().map(AttemptRecord::from).collect(),
-            effects: [],
+            effects: effects.iter().map(EffectRecord::from).collect(),
             revisions: revisions(&record.revisions),
             actions: record.actions.iter().map(ActionRecord::from).collect(),
         }

@@ -3,6 +3,7 @@
 
 mod by;
 mod dead;
+mod effect;
 mod enqueue;
 mod job;
 mod json;
@@ -13,10 +14,12 @@ mod record;
 mod steer;
 mod text;
 mod time;
+mod verdict;
 mod word;
 
 pub(crate) use by::{ByBody, MustReason};
 pub(crate) use dead::{DeadGroups, dead_groups};
+pub(crate) use effect::EffectRecord;
 pub(crate) use enqueue::{EnqueueBody, EnqueueOutcome, Enqueued};
 pub(crate) use job::{JobDocument, View};
 pub(crate) use json::Json;
@@ -28,3 +31,6 @@ pub(crate) use page::{JobPage, PageQuery};
 pub(crate) use queue::{QueueList, Resumed, queue_list};
 pub(crate) use steer::{EditBody, IgnoreBody, ReplayBody, Steered};
 pub(crate) use time::civil;
+pub(crate) use verdict::{
+    AnswerBody, AskedBody, BeginEffectBody, EffectOrder, VerdictBody, Witnessed, WitnessedOutcome,
+};

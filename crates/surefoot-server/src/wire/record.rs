@@ -35,6 +35,9 @@ pub(crate) struct AttemptRecord {
     /// What it said.
     #[schema(required)]
     error: Option<String>,
+    /// What its holder said after the lease was lost; it changed nothing. Left out where it said nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late: Option<String>,
 }
 
 impl From<&Attempt> for AttemptRecord {
@@ -48,6 +51,7 @@ impl From<&Attempt> for AttemptRecord {
             ended_at: attempt.ended_at.map(WireTime),
             outcome: attempt.outcome.map(OutcomeWord),
             error: attempt.error.as_ref().map(ToString::to_string),
+            late: attempt.late.as_ref().map(ToString::to_string),
         }
     }
 }

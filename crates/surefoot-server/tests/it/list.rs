@@ -119,7 +119,7 @@ async fn a_query_that_is_not_valid_is_refused_by_name() {
         (
             "state=done",
             "state",
-            "state is \"done\", give one of pending, running, retrying, succeeded, dead, cancelled, ignored",
+            "state is \"done\", give one of pending, running, retrying, verifying, succeeded, dead, cancelled, ignored",
         ),
         (
             "before=7",
@@ -194,8 +194,8 @@ async fn queues_are_shown_paused_and_resumed() {
     assert_eq!((paused.status.as_u16(), paused.text.as_str()), (204, ""));
     let expected = json!({
         "queues": [
-            {"queue": "default", "counts": {"pending": 0, "running": 0, "retrying": 0, "dead": 1}, "paused": null},
-            {"queue": name, "counts": {"pending": 1, "running": 0, "retrying": 0, "dead": 0}, "paused":
+            {"queue": "default", "counts": {"pending": 0, "running": 0, "retrying": 0, "verifying": 0, "dead": 1}, "paused": null},
+            {"queue": name, "counts": {"pending": 1, "running": 0, "retrying": 0, "verifying": 0, "dead": 0}, "paused":
                 {"at": "2026-11-30T10:30:00.000000Z", "actor": "ann", "reason": "provider is down"}},
         ],
         "more": false,

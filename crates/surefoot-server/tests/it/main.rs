@@ -8,6 +8,7 @@
 )]
 
 mod auth;
+mod effects;
 mod enqueue;
 mod events;
 mod fuzz;

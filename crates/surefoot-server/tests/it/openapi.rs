@@ -12,22 +12,27 @@ use crate::harness::{Api, request, with_json};
 const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 /// Every route, by hand: the promise to clients.
-const ROUTES: [(&str, &str); 21] = [
+const ROUTES: [(&str, &str); 26] = [
     ("get", "/healthz"),
     ("get", "/metrics"),
     ("get", "/openapi.json"),
     ("get", "/problems/{slug}"),
     ("get", "/readyz"),
     ("get", "/v1/dead"),
+    ("get", "/v1/effects/{key}"),
     ("get", "/v1/jobs"),
     ("get", "/v1/jobs/{id}"),
     ("get", "/v1/jobs/{id}/events"),
     ("get", "/v1/queues"),
+    ("post", "/v1/effects/{key}/verdict"),
     ("post", "/v1/jobs"),
     ("post", "/v1/jobs/{id}/cancel"),
     ("post", "/v1/jobs/{id}/ignore"),
     ("post", "/v1/jobs/{id}/replay"),
     ("post", "/v1/leases"),
+    ("post", "/v1/leases/{job}/effects"),
+    ("post", "/v1/leases/{job}/effects/{place}/answer"),
+    ("post", "/v1/leases/{job}/effects/{place}/verdict"),
     ("post", "/v1/leases/{job}/extend"),
     ("post", "/v1/leases/{job}/fail"),
     ("post", "/v1/leases/{job}/succeed"),
@@ -188,7 +193,7 @@ async fn the_wire_names_are_in_the_schemas() {
         }
     }
     let states = &document["components"]["schemas"]["State"]["enum"];
-    assert_eq!(states.as_array().unwrap().len(), 7, "{states}");
+    assert_eq!(states.as_array().unwrap().len(), 8, "{states}");
 }
 
 /// A parameter that a route does not know is a typing error, on every route.
@@ -229,7 +234,7 @@ async fn bodies_and_reasons_are_optional_where_the_document_says_so() {
         assert!(schema["$ref"].is_string(), "{method} {path}: {schema}");
         let method: Method = method.to_uppercase().parse().unwrap();
         let path = path.replace("{id}", NOBODY).replace("{job}", NOBODY);
-        let path = path.replace("{queue}", "mail");
+        let path = path.replace("{queue}", "mail").replace("{place}", "0");
         for body in ["null", "[]"] {
             let answer = api.send(with_json(method.clone(), &path, body)).await;
             answer.problem("invalid-field", 422);

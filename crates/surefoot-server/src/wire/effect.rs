@@ -1,0 +1,191 @@
+//! Effects as others see them: what a job did outside, or may have done.
+
+use serde::Serialize;
+use surefoot_core::effect::{Dispute, Effect, EffectState, Unknown, Witness};
+use surefoot_core::id::Epoch;
+use surefoot_core::time::Timestamp;
+use utoipa::ToSchema;
+
+use super::json::RawJson;
+use super::time::WireTime;
+
+/// One external side effect of a job.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Effect)]
+pub(crate) struct EffectRecord {
+    /// Which of the job's effects, counted from 0 in the order in which its handler comes to them.
+    place: u32,
+    /// Its name.
+    name: String,
+    /// What it calls, where that has a name.
+    #[schema(required)]
+    dependency: Option<String>,
+    /// The key that the provider sees: the same on every attempt.
+    key: String,
+    /// What is known of it: `intended`, `confirmed`, `rejected`, `unknown`, `absent` or `needs_human`.
+    state: &'static str,
+    /// What an unknown outcome means: `verify`, `same_key`, `at_most_once`, `repeatable` or `step`.
+    recovery: &'static str,
+    /// How many calls may have left under its key.
+    sends: u32,
+    /// When the first of them may have left.
+    #[schema(required)]
+    first_sent_at: Option<WireTime>,
+    /// How many times the provider was asked since the outcome is unknown.
+    asked: u32,
+    /// When it is asked next, while the outcome is unknown.
+    #[schema(required)]
+    ask_at: Option<WireTime>,
+    /// Since when the state stands.
+    since: WireTime,
+    /// What was answered, once it is confirmed.
+    #[schema(required)]
+    result: Option<RawJson>,
+    /// Why it is not known, or why it was refused.
+    #[schema(required)]
+    error: Option<String>,
+    /// Who said what became of it.
+    #[schema(required)]
+    witness: Option<WitnessRecord>,
+    /// What is booked for it, in millionths: reserved while it may have happened.
+    cost_micros: u64,
+    /// Witnesses that came later and said something else.
+    disputes: Vec<DisputeRecord>,
+}
+
+/// Who said what became of an effect.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Witness)]
+struct WitnessRecord {
+    /// `answer` of the call, `query` of the provider, `caller` such as a webhook, or `person`.
+    kind: &'static str,
+    /// Who, where it was a caller or a person.
+    #[schema(required)]
+    actor: Option<String>,
+    /// Why, where it was a person.
+    #[schema(required)]
+    reason: Option<String>,
+}
+
+/// A witness that came too late and said something else.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Dispute)]
+struct DisputeRecord {
+    /// When.
+    at: WireTime,
+    /// Who.
+    witness: WitnessRecord,
+    /// What was said.
+    said: String,
+}
+
+impl From<&Effect> for EffectRecord {
+    fn from(effect: &Effect) -> Self {
+        let known = Known::of(&effect.state);
+        Self {
+            place: effect.place,
+            name: effect.name.to_string(),
+            dependency: effect.dependency.as_ref().map(ToString::to_string),
+            key: effect.key().to_string(),
+            state: effect.state.as_str(),
+            recovery: effect.terms.unknown.as_str(),
+            sends: effect.sends,
+            first_sent_at: effect.first_sent_at.map(WireTime),
+            asked: effect.asked,
+            ask_at: asked_at(effect).map(WireTime),
+            since: known.since.into(),
+            result: known.result,
+            error: known.error,
+            witness: known.witness,
+            cost_micros: effect.cost.booked(),
+            disputes: effect.disputes.iter().map(DisputeRecord::from).collect(),
+        }
+    }
+}
+
+impl From<&Dispute> for DisputeRecord {
+    fn from(dispute: &Dispute) -> Self {
+        Self {
+            at: dispute.at.into(),
+            witness: WitnessRecord::from(&dispute.by),
+            said: dispute.said.to_string(),
+        }
+    }
+}
+
+impl From<&Witness> for WitnessRecord {
+    fn from(witness: &Witness) -> Self {
+        let (kind, actor, reason) = match witness {
+            Witness::Answer => ("answer", None, None),
+            Witness::Query => ("query", None, None),
+            Witness::Caller(actor) => ("caller", Some(actor.to_string()), None),
+            Witness::Person(by) => (
+                "person",
+                Some(by.actor.to_string()),
+                Some(by.reason.to_string()),
+            ),
+        };
+        Self {
+            kind,
+            actor,
+            reason,
+        }
+    }
+}
+
+/// When the provider is asked next.
+fn asked_at(effect: &Effect) -> Option<Timestamp> {
+    let asks = matches!(effect.terms.unknown, Unknown::Verify { .. });
+    match &effect.state {
+        EffectState::Unknown { ask_at, .. } if asks => Some(*ask_at),
+        EffectState::Unknown { .. }
+        | EffectState::Intended { .. }
+        | EffectState::Confirmed { .. }
+        | EffectState::Rejected { .. }
+        | EffectState::Absent { .. }
+        | EffectState::NeedsHuman { .. } => None,
+    }
+}
+
+/// What a state says.
+struct Known {
+    since: Timestamp,
+    result: Option<RawJson>,
+    error: Option<String>,
+    witness: Option<WitnessRecord>,
+}
+
+impl Known {
+    fn of(state: &EffectState) -> Self {
+        let plain = |since| Self {
+            since,
+            result: None,
+            error: None,
+            witness: None,
+        };
+        match state {
+            EffectState::Intended {
+                epoch: Epoch(_),
+                at,
+            } => plain(*at),
+            EffectState::Confirmed { at, result, by } => Self {
+                result: Some(RawJson(result.clone())),
+                witness: Some(WitnessRecord::from(by)),
+                ..plain(*at)
+            },
+            EffectState::Rejected { at, error } => Self {
+                error: Some(error.to_string()),
+                ..plain(*at)
+            },
+            EffectState::Unknown { since, error, .. }
+            | EffectState::NeedsHuman { since, error } => Self {
+                error: Some(error.to_string()),
+                ..plain(*since)
+            },
+            EffectState::Absent { at, by } => Self {
+                witness: Some(WitnessRecord::from(by)),
+                ..plain(*at)
+            },
+        }
+    }
+}

@@ -33,7 +33,8 @@ pub trait Requests: Send + Sync + 'static {
     async fn request_by_id(&self, id: RequestId) -> Result<Option<Request>, StoreError>;
 
     /// Requests that somebody has to look at ([`Request::due_at`]): claimed ones whose lease ended at `now` or before, and
-    /// unknown ones that are to be asked about at `now` or before; the longest due first, at most `limit` and
+    /// unknown ones that are to be asked about at `now` or before; the longest due first, those of one
+    /// time by id, at most `limit` and
     /// [`PAGE_MAX`](super::PAGE_MAX).
     async fn due_requests(&self, now: Timestamp, limit: u32) -> Result<Vec<Request>, StoreError>;
 

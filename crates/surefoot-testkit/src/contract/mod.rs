@@ -36,6 +36,7 @@ pub mod maintain;
 pub mod order;
 pub mod pause;
 pub mod replay;
+pub mod requests;
 pub mod serve;
 pub mod settle;
 pub mod verifying;

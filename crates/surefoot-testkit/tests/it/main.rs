@@ -9,3 +9,5 @@ mod faulty;
 mod fork;
 mod program;
 mod provider;
+mod requests;
+mod requests_broken;

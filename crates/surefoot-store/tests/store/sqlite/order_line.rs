@@ -5,7 +5,7 @@ use surefoot_core::id::{Actor, JobId, OrderKey};
 use surefoot_core::job::LeasedJob;
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::{By, NewJob, Replay, Store};
-use surefoot_core::settle::{Report, settle};
+use surefoot_core::settle::{Next, Report, Settlement, settle};
 use surefoot_core::text::ErrorText;
 use surefoot_core::time::Roll;
 use surefoot_store::sqlite::SqliteStore;
@@ -72,21 +72,14 @@ async fn a_job_that_is_given_back_goes_behind_an_earlier_one() {
     }
 }
 
-#[tokio::test]
-async fn a_retry_goes_before_an_earlier_one_that_came_back() {
-    let (_place, store, [first, second], third) = replayed_behind_a_runner().await;
-    report(
-        &store,
-        &second,
-        Report::Failed(Failure::transient("try again")),
-    )
-    .await;
+/// What was begun of a line holds its key until it is due, and goes before all others; then they go in this order.
+async fn goes_first(store: &SqliteStore, line: [JobId; 3]) {
     assert_eq!(
-        take(&store, "mail", 10).await,
+        take(store, "mail", 10).await,
         [],
-        "the retry holds the key until it is due"
+        "what was begun holds the key until it is due"
     );
-    for expected in [second.id, first.id, third.id] {
+    for expected in line {
         let claim = super::fixture::claim("mail", 10);
         let leased = store
             .advance(&[], Some(&claim), at(1000))
@@ -102,6 +95,34 @@ async fn a_retry_goes_before_an_earlier_one_that_came_back() {
             .await
             .unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_retry_goes_before_an_earlier_one_that_came_back() {
+    let (_place, store, [first, second], third) = replayed_behind_a_runner().await;
+    report(
+        &store,
+        &second,
+        Report::Failed(Failure::transient("try again")),
+    )
+    .await;
+    goes_first(&store, [second.id, first.id, third.id]).await;
+}
+
+#[tokio::test]
+async fn a_question_goes_before_an_earlier_one_that_came_back() {
+    let (_place, store, [first, second], third) = replayed_behind_a_runner().await;
+    let failure = Report::Failed(Failure::transient("no answer"));
+    let failed = settle(&second, &[], failure, &JobPolicy::default(), at(1), Roll(0));
+    let verifying = Settlement {
+        next: Next::Verifying {
+            due_at: at(10),
+            error: ErrorText::from("no answer"),
+        },
+        ..failed
+    };
+    store.advance(&[verifying], None, at(1)).await.unwrap();
+    goes_first(&store, [second.id, first.id, third.id]).await;
 }
 
 #[tokio::test]

@@ -368,6 +368,24 @@ fn the_first_witness_counts_and_a_later_one_is_a_dispute() {
 }
 
 #[test]
+fn a_witness_need_not_wait_for_the_next_question() {
+    let by = || Witness::Caller(Actor::new("webhook").unwrap());
+    let unknown = answered(
+        &sent(&verify()),
+        Answer::MaybeApplied("x".into()),
+        Some(at(2)),
+        at(12),
+    );
+    let still = Verdict::StillUnknown {
+        ask_again_in: Some(Duration::from_secs(500)),
+    };
+    let (asked, _) = asked(&unknown, still, &plan(), at(13), Roll(0));
+    let word = |seconds| witnessed(&asked, &Verdict::DidNotHappen, by(), at(seconds));
+    assert_eq!(word(61), Witnessed::TooEarly(at(62)));
+    assert!(matches!(word(62), Witnessed::Settled(_)), "{:?}", word(62));
+}
+
+#[test]
 fn an_order_to_send_the_same_effect_again_settles_only_what_waits_for_a_person() {
     let by = By {
         actor: Actor::new("ann").unwrap(),

@@ -154,7 +154,7 @@ pub fn witnessed(effect: &Effect, verdict: &Verdict, by: Witness, now: Timestamp
             EffectState::Intended { .. }
             | EffectState::Unknown { .. }
             | EffectState::NeedsHuman { .. },
-        ) => match effect.settles_at().max(effect.ask_from()) {
+        ) => match effect.settles_at().max(effect.landed_from()) {
             until if until > now => Witnessed::TooEarly(until),
             _ => Witnessed::Settled(Box::new(effect.absent(by, now))),
         },
@@ -183,6 +183,18 @@ impl Effect {
             return Timestamp::MIN;
         };
         leaves_by.after(settles_within)
+    }
+
+    /// From when on nothing that was begun is on its way any more. When the next question is due says nothing about that.
+    fn landed_from(&self) -> Timestamp {
+        match self.state {
+            EffectState::Intended { .. } => self.ask_from(),
+            EffectState::Unknown { .. }
+            | EffectState::NeedsHuman { .. }
+            | EffectState::Confirmed { .. }
+            | EffectState::Rejected { .. }
+            | EffectState::Absent { .. } => Timestamp::MIN,
+        }
     }
 
     /// Since when nobody knows.

@@ -195,7 +195,7 @@ impl Book {
 
     /// Nobody knows what became of an effect.
     pub(super) fn doubts(&self, error: &ErrorText) -> Failure {
-        self.page(|page| page.doubted.get_or_insert_with(|| error.clone()).clone());
+        self.page(|page| page.doubted = Some(error.clone()));
         Failure::unknown(error.clone())
     }
 

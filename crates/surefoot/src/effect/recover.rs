@@ -28,9 +28,10 @@ pub(super) struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    /// Asks once. A question that fails or takes too long says nothing.
-    pub(super) async fn once(&mut self, key: ProviderKey) -> Verdict {
-        let asked = tokio::time::timeout(self.timeout, (self.by)(key)).await;
+    /// Asks once, at most for what is `left` of the attempt. A question that fails or takes too long says nothing.
+    pub(super) async fn once(&mut self, key: ProviderKey, left: Duration) -> Verdict {
+        let timeout = self.timeout.min(left);
+        let asked = tokio::time::timeout(timeout, (self.by)(key)).await;
         let silent = |ask_again_in| Verdict::StillUnknown { ask_again_in };
         match asked {
             Ok(Ok(verdict)) => verdict,
@@ -39,7 +40,10 @@ impl Ask<'_> {
                 silent(failure.retry_after)
             }
             Err(_) => {
-                tracing::warn!(timeout = ?self.timeout, "a verification took too long, so nobody knows yet");
+                tracing::warn!(
+                    ?timeout,
+                    "a verification took too long, so nobody knows yet"
+                );
                 silent(None)
             }
         }

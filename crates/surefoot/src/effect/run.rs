@@ -183,10 +183,13 @@ async fn leave(cx: &Cx, effect: Box<Effect>, decided_at: Instant) -> Outcome<Opt
 /// Asks the provider what became of the effect and writes it down. An error ends the run.
 async fn ask(cx: &Cx, effect: &Effect, recovery: &mut Recover<'_>) -> Outcome<()> {
     let book = cx.book();
+    // Where the attempt ends before there is an answer, this is what it came to.
+    let no_answer =
+        book.doubts(&format!("no answer yet as to what became of {}", effect.name).into());
     let Some(ask) = &mut recovery.ask else {
-        return Err(book.doubts(&"there is nobody to ask what became of it".into()));
+        return Err(no_answer);
     };
-    let verdict = ask.once(effect.key()).await;
+    let verdict = ask.once(effect.key(), cx.time_left()).await;
     if let Some(client) = book.client() {
         tell::tell_verified(client, &book.job().kind, effect, &verdict);
     }

@@ -35,8 +35,8 @@ pub(crate) struct AttemptRecord {
     /// What it said.
     #[schema(required)]
     error: Option<String>,
-    /// What its holder said after the lease was lost; it changed nothing. Left out where it said nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What its holder said after the lease was lost. It changed nothing.
+    #[schema(required)]
     late: Option<String>,
 }
 

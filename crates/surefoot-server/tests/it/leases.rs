@@ -44,7 +44,7 @@ async fn a_claim_gives_all_that_a_worker_needs() {
         "lease_until": "2026-11-30T10:30:40.000000Z", "recovery": "at_most_once"});
     assert_eq!(job["lease"], lease);
     let attempt = json!([{"number": 1, "epoch": 1, "worker": "w1", "started_at": "2026-11-30T10:30:00.000000Z",
-        "ended_at": null, "outcome": null, "error": null}]);
+        "ended_at": null, "outcome": null, "error": null, "late": null}]);
     assert_eq!(job["attempts"], attempt);
 }
 

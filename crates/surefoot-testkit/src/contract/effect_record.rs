@@ -1,5 +1,6 @@
 //! What is on record of an effect is what was written, whatever the core made of it.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -258,7 +259,7 @@ pub async fn every_field_is_kept_by_a_change(store: Arc<dyn Store>) {
         version += 1;
         effect.version = version;
         wrote(&*store, &free(effect.clone())).await;
-        same(&effects(&*store, leased.id).await, &[effect.clone()]);
+        same(&effects(&*store, leased.id).await, from_ref(&effect));
         let other = Effect {
             asked: effect.asked ^ 1,
             ..effect.clone()
@@ -329,7 +330,7 @@ pub async fn the_whole_way_of_an_effect_is_kept(store: Arc<dyn Store>) {
     step(*done);
     for effect in &way {
         wrote(&*store, &held(&leased, effect.clone())).await;
-        assert_eq!(effects(&*store, leased.id).await, [effect.clone()]);
+        assert_eq!(effects(&*store, leased.id).await, from_ref(effect));
     }
     assert_eq!(way.len(), 9);
 }

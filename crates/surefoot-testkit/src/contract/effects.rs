@@ -1,5 +1,6 @@
 //! Effects: a write applies only when it follows on the one on record, and a holder's only under its epoch.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use surefoot_core::effect::Effect;
@@ -45,7 +46,7 @@ pub async fn a_write_follows_on_the_one_on_record(store: Arc<dyn Store>) {
     }
     assert_eq!(effects(&*store, leased.id).await, []);
     assert_eq!(write(&first).await, EffectWritten::Applied);
-    assert_eq!(effects(&*store, leased.id).await, [first.clone()]);
+    assert_eq!(effects(&*store, leased.id).await, from_ref(&first));
 
     let other_first = Effect {
         sends: 9,
@@ -53,10 +54,10 @@ pub async fn a_write_follows_on_the_one_on_record(store: Arc<dyn Store>) {
     };
     for early in [&third, &other_first] {
         assert_eq!(write(early).await, changed(&first), "it is told what is");
-        assert_eq!(effects(&*store, leased.id).await, [first.clone()]);
+        assert_eq!(effects(&*store, leased.id).await, from_ref(&first));
     }
     assert_eq!(write(&second).await, EffectWritten::Applied);
-    assert_eq!(effects(&*store, leased.id).await, [second.clone()]);
+    assert_eq!(effects(&*store, leased.id).await, from_ref(&second));
     let other_second = told(&first, "2", at(1));
     for late in [&first, &other_first, &other_second] {
         assert_eq!(
@@ -64,7 +65,7 @@ pub async fn a_write_follows_on_the_one_on_record(store: Arc<dyn Store>) {
             changed(&second),
             "one-outcome: somebody wrote in between"
         );
-        assert_eq!(effects(&*store, leased.id).await, [second.clone()]);
+        assert_eq!(effects(&*store, leased.id).await, from_ref(&second));
     }
     assert_eq!(write(&third).await, EffectWritten::Applied);
     assert_eq!(effects(&*store, leased.id).await, [third]);
@@ -78,7 +79,7 @@ pub async fn a_repeated_write_is_already(store: Arc<dyn Store>) {
         wrote(&*store, given).await;
         for _ in 0..2 {
             assert_eq!(write(&*store, given).await, EffectWritten::Already);
-            assert_eq!(effects(&*store, leased.id).await, [given.effect.clone()]);
+            assert_eq!(effects(&*store, leased.id).await, from_ref(&given.effect));
         }
     }
     let without_fence = free(second.effect.clone());
@@ -170,7 +171,7 @@ pub async fn a_witness_needs_no_lease(store: Arc<dyn Store>) {
             wrote(&*store, &free(effect.clone())).await;
             assert_eq!(
                 effects(&*store, id).await,
-                [effect.clone()],
+                from_ref(effect),
                 "a {} job",
                 state.as_str()
             );

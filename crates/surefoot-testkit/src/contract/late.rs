@@ -15,6 +15,9 @@ use super::fixture::{
     state_name, success, take_one, transient, verifying,
 };
 
+/// How an attempt ends.
+type End = fn(&LeasedJob) -> Settlement;
+
 async fn late(store: &dyn Store, attempt: &LeasedJob, said: &ErrorText) -> bool {
     let answer = store.late(attempt.id, attempt.state.epoch, said).await;
     answer.expect("late")
@@ -53,7 +56,7 @@ pub async fn the_first_late_word_stays(store: Arc<dyn Store>) {
 }
 
 pub async fn a_late_word_may_come_in_every_state(store: Arc<dyn Store>) {
-    let ends: [(fn(&LeasedJob) -> Settlement, StateName); 6] = [
+    let ends: [(End, StateName); 6] = [
         (|job| success(job, at(2_000)), StateName::Succeeded),
         (|job| permanent(job, "no", at(2_000)), StateName::Dead),
         (|job| released(job, at(2_000)), StateName::Pending),
@@ -87,7 +90,7 @@ pub async fn a_late_word_may_come_in_every_state(store: Arc<dyn Store>) {
 
 pub async fn only_a_lost_attempt_takes_a_late_word(store: Arc<dyn Store>) {
     let said = ErrorText::from("succeeded: sent");
-    let ends: [fn(&LeasedJob) -> Settlement; 7] = [
+    let ends: [End; 7] = [
         |job| success(job, at(1)),
         |job| transient(job, at(1)),
         |job| permanent(job, "no", at(1)),

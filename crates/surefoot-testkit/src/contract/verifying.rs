@@ -66,8 +66,11 @@ pub async fn a_repeated_settlement_into_verifying_is_already(store: Arc<dyn Stor
     applied(&*store, &success(&second, at(12)), at(12)).await;
 }
 
+/// What is decided of a question that was asked.
+type Decide = fn(&LeasedJob) -> Next;
+
 pub async fn it_can_go_wherever_a_running_job_can(store: Arc<dyn Store>) {
-    let ends: [(fn(&LeasedJob) -> Next, StateName); 6] = [
+    let ends: [(Decide, StateName); 6] = [
         (|job| success(job, at(11)).next, StateName::Succeeded),
         (|job| transient(job, at(11)).next, StateName::Retrying),
         (|job| released(job, at(11)).next, StateName::Pending),

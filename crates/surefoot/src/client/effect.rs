@@ -15,7 +15,10 @@ use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 
 use super::Client;
-use crate::effect::{LEAVE_WITHIN, checked, refusal_to_send, tell_changed, tell_verified};
+use crate::effect::{
+    After, LEAVE_WITHIN, checked, outrun, refusal_to_send, tell_changed, tell_disputed,
+    tell_verified,
+};
 use crate::holder;
 
 /// How often somebody else may write first before a call of the client is given up.
@@ -172,7 +175,10 @@ impl Client {
     ) -> Result<EffectTold, StoreError> {
         let now = self.now();
         self.told(job, epoch, place, |known, _| {
-            under_way(known, epoch).then(|| answered(known, answer.clone(), Some(now), now))
+            if under_way(known, epoch) {
+                return After::Write(Box::new(answered(known, answer.clone(), Some(now), now)));
+            }
+            outrun(known, &answer, now)
         })
         .await
     }
@@ -194,15 +200,16 @@ impl Client {
         self.told(job, epoch, place, |known, job| match known.state {
             EffectState::Intended { .. } | EffectState::Unknown { .. } => {
                 if known.ask_from() > now {
-                    return None;
+                    return After::Stands;
                 }
                 tell_verified(self, &job.kind, known, &verdict);
-                Some(asked(known, verdict.clone(), plan, now, roll).0)
+                let (next, _) = asked(known, verdict.clone(), plan, now, roll);
+                After::Write(Box::new(next))
             }
             EffectState::Confirmed { .. }
             | EffectState::Rejected { .. }
             | EffectState::Absent { .. }
-            | EffectState::NeedsHuman { .. } => None,
+            | EffectState::NeedsHuman { .. } => After::Stands,
         })
         .await
     }
@@ -213,7 +220,7 @@ impl Client {
         job: JobId,
         epoch: Epoch,
         place: u32,
-        decide: impl Fn(&Effect, &LeasedJob) -> Option<Effect>,
+        decide: impl Fn(&Effect, &LeasedJob) -> After,
     ) -> Result<EffectTold, StoreError> {
         let job = match self.held(job, epoch).await? {
             Held::Job(job) => job,
@@ -226,12 +233,17 @@ impl Client {
             let Some(effect) = known else {
                 return Ok(EffectTold::NotBegun);
             };
-            let Some(next) = decide(&effect, &job) else {
-                return Ok(EffectTold::OnRecord(Box::new(effect)));
+            let (next, disputed) = match decide(&effect, &job) {
+                After::Stands => return Ok(EffectTold::OnRecord(Box::new(effect))),
+                After::Write(next) => (*next, false),
+                After::Dispute(next) => (*next, true),
             };
             match self.write_held(&job, &next, None).await? {
                 EffectWritten::Applied | EffectWritten::Already => {
                     tell_changed(self, &job.kind, Some(&effect), &next);
+                    if disputed {
+                        tell_disputed(self, &job.kind, &next);
+                    }
                     return Ok(EffectTold::OnRecord(Box::new(next)));
                 }
                 EffectWritten::Stale => return Ok(EffectTold::Stale),

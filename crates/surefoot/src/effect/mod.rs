@@ -24,6 +24,7 @@
 
 mod book;
 mod chain;
+mod outrun;
 mod pace;
 mod recover;
 mod run;
@@ -33,6 +34,7 @@ mod write;
 
 pub(crate) use book::{Book, present};
 pub use chain::{Applied, EffectCall, EffectDraft};
+pub(crate) use outrun::{After, outrun};
 pub(crate) use pace::{LEAVE_WITHIN, checked, refusal_to_send};
 pub use recover::{AtMostOnce, Recover, Repeatable, SameKey, Verify, VerifyBy};
 pub(crate) use step::step;

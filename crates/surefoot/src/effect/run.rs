@@ -6,7 +6,7 @@ use std::time::Duration;
 use surefoot_core::classify::{Certainty, Class};
 use surefoot_core::effect::{
     Answer, Asked, Begin, Declared, Effect, EffectState, EffectTerms, Unknown, Verdict, VerifyPlan,
-    Witness, Witnessed, answered, asked, begin, witnessed,
+    answered, asked, begin,
 };
 use surefoot_core::failure::Failure;
 use surefoot_core::id::{DependencyName, EffectName, ProviderKey};
@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::book::Book;
 use super::chain::{Applied, unsound};
+use super::outrun::{After, after_witness, left_at};
 use super::pace::{LEAVE_WITHIN, PUT_OFF, call_limit, checked, refusal_to_send};
 use super::recover::Recover;
 use super::tell;
@@ -297,44 +298,6 @@ async fn record(cx: &Cx, sent: Effect, answer: Answer) -> Outcome<Effect> {
     Err(book.doubts(&"others kept writing about this effect".into()))
 }
 
-/// Nothing leaves after the call ended; of a call that did not leave nothing is known that was not known before.
-fn left_at(answer: &Answer, ended_at: Timestamp) -> Option<Timestamp> {
-    match answer {
-        Answer::Applied { .. } | Answer::Rejected(_) | Answer::MaybeApplied(_) => Some(ended_at),
-        Answer::NotSent(_) => None,
-    }
-}
-
-/// What an answer means when somebody else wrote before it.
-enum After {
-    Stands,
-    Write(Box<Effect>),
-    Dispute(Box<Effect>),
-}
-
-fn after_witness(on_record: &Effect, sent: &Effect, answer: &Answer, now: Timestamp) -> After {
-    let ours = matches!(&on_record.state, EffectState::Intended { .. })
-        && on_record.generation == sent.generation
-        && on_record.version >= sent.version;
-    if ours {
-        let next = answered(on_record, answer.clone(), left_at(answer, now), now);
-        return After::Write(Box::new(next));
-    }
-    let verdict = match answer {
-        Answer::Applied { result, cost } => Verdict::Happened {
-            result: result.clone(),
-            cost: *cost,
-        },
-        Answer::Rejected(_) => Verdict::DidNotHappen,
-        Answer::NotSent(_) | Answer::MaybeApplied(_) => return After::Stands,
-    };
-    match witnessed(on_record, &verdict, Witness::Answer, now) {
-        Witnessed::Settled(effect) => After::Write(effect),
-        Witnessed::Disputed(effect) => After::Dispute(effect),
-        Witnessed::Same | Witnessed::TooEarly(_) | Witnessed::NoVerdict => After::Stands,
-    }
-}
-
 /// What a holder that lost its lease has to say, for its attempt's record.
 fn said_late(effect: &Effect, answer: &Answer) -> ErrorText {
     let name = &effect.name;
@@ -356,9 +319,10 @@ fn conclude(book: &Book, effect: &Effect, failure: Option<Failure>) -> Outcome<P
         EffectState::NeedsHuman { error, .. } => Err(book.doubts(error)),
         EffectState::Unknown { .. } | EffectState::Intended { .. } => match effect.terms.unknown {
             Unknown::Verify { .. } | Unknown::AtMostOnce => Err(book.doubts(&failure.text)),
+            // Put off, it is sent again under its key and uses up no attempt; the effect stays in doubt.
+            Unknown::SameKey { .. } if failure.put_off => Err(failure),
             Unknown::SameKey { .. } => Err(Failure {
                 class: Class::Unknown,
-                put_off: false,
                 ..failure
             }),
             Unknown::Step | Unknown::Repeatable => Err(failure),

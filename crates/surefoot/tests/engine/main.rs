@@ -8,6 +8,7 @@ mod drain;
 mod effects;
 mod effects_faults;
 mod effects_flow;
+mod effects_pull;
 mod effects_witness;
 mod effects_world;
 mod faults;

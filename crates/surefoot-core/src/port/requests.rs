@@ -50,8 +50,8 @@ pub trait Requests: Send + Sync + 'static {
     /// How many requests are open.
     async fn request_depth(&self) -> Result<RequestDepth, StoreError>;
 
-    /// Takes away the answers whose retention is over at `now` ([`Request::expired`]), and forgets the requests whose
-    /// tombstone is over ([`Request::forget_at`]), at most `limit` and [`BATCH_MAX`](super::BATCH_MAX) of each, the oldest
+    /// Takes away the answers whose retention is over at `now` ([`Request::expired`]), then forgets the requests without an
+    /// answer whose tombstone is over ([`Request::forget_at`]), at most `limit` and [`BATCH_MAX`](super::BATCH_MAX) of each, the oldest
     /// first. What is claimed, unknown or waits for a person is never forgotten. A forgotten request's key is free.
     async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<Forgotten, StoreError>;
 }

@@ -193,6 +193,13 @@ impl Request {
         }
     }
 
+    /// When something of it leaves next: its answer ([`Request::expires_at`]), and after that the record
+    /// ([`Request::forget_at`]). An answer is never forgotten before its retention is over.
+    #[must_use]
+    pub fn leaves_at(&self) -> Option<Timestamp> {
+        self.expires_at().or(self.forget_at())
+    }
+
     /// The request without its answer, where it is not to be replayed any more at `now`; `None` where nothing changes.
     #[must_use]
     pub fn expired(&self, now: Timestamp) -> Option<Self> {

@@ -569,6 +569,10 @@ fn an_answer_leaves_at_the_end_of_its_retention_and_its_key_does_not() {
         }
     );
     assert_eq!(gone.forget_at(), Some(at(205)));
+    assert_eq!(
+        (finished().leaves_at(), gone.leaves_at()),
+        (Some(at(105)), Some(at(205)))
+    );
     for other in [claimed(), unknown(), needs_human(), released(), expired()] {
         assert_eq!(other.expired(Timestamp::MAX), None);
     }

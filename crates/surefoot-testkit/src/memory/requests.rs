@@ -104,38 +104,44 @@ impl RequestTable {
     }
 
     fn forget(&mut self, now: Timestamp, limit: usize) -> Forgotten {
-        let due = |time: Option<Timestamp>| time.filter(|time| *time <= now);
-        let mut over: Vec<_> = self
-            .rows
-            .values()
-            .filter_map(|request| due(request.forget_at()).map(|at| (at, request.id)))
-            .collect();
-        over.sort_unstable();
-        let mut more = over.len() > limit;
-        over.truncate(limit);
-        for (_, id) in &over {
-            if let Some(request) = self.rows.remove(id) {
-                self.keys.remove(&request.identity);
-            }
-        }
-        let mut stale: Vec<_> = self
-            .rows
-            .values()
-            .filter_map(|request| due(request.expires_at()).map(|at| (at, request.id)))
-            .collect();
-        stale.sort_unstable();
-        more |= stale.len() > limit;
-        stale.truncate(limit);
-        for (_, id) in &stale {
+        let (stale, more_stale) =
+            self.leaving(now, limit, |request| request.expires_at().is_some());
+        for id in &stale {
             if let Some(expired) = self.rows.get(id).and_then(|request| request.expired(now)) {
                 self.keep(&expired);
+            }
+        }
+        let (over, more_over) = self.leaving(now, limit, |request| request.expires_at().is_none());
+        for id in &over {
+            if let Some(request) = self.rows.remove(id) {
+                self.keys.remove(&request.identity);
             }
         }
         Forgotten {
             expired: stale.len() as u64,
             forgotten: over.len() as u64,
-            more,
+            more: more_stale || more_over,
         }
+    }
+
+    /// Of those that are to leave, the first, and whether there are more.
+    fn leaving(
+        &self,
+        now: Timestamp,
+        limit: usize,
+        which: impl Fn(&Request) -> bool,
+    ) -> (Vec<RequestId>, bool) {
+        let mut leaving: Vec<_> = self
+            .rows
+            .values()
+            .filter(|request| which(request))
+            .filter_map(|request| request.leaves_at().map(|at| (at, request.id)))
+            .filter(|(at, _)| *at <= now)
+            .collect();
+        leaving.sort_unstable();
+        let more = leaving.len() > limit;
+        leaving.truncate(limit);
+        (leaving.into_iter().map(|(_, id)| id).collect(), more)
     }
 }
 

@@ -39,7 +39,7 @@ pub async fn the_latest_come_first_in_pages(store: Arc<dyn Requests>) {
     for number in 0..5 {
         ids.push(claimed(&*store, &format!("k-{number}")).await.id);
     }
-    ids.sort_unstable_by(|a, b| b.cmp(a));
+    ids.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
     let all = RequestFilter::default();
     let of = |page: Vec<RequestHead>| page.into_iter().map(|head| head.id).collect::<Vec<_>>();
     assert_eq!(of(page(&*store, &all, None, 10).await), ids);
@@ -79,7 +79,7 @@ pub async fn every_filter_that_is_set_must_match(store: Arc<dyn Requests>) {
                     .filter(|request| filter.matches(request))
                     .map(RequestHead::of)
                     .collect();
-                expected.sort_by(|a, b| b.id.cmp(&a.id));
+                expected.sort_by_key(|head| std::cmp::Reverse(head.id));
                 assert_eq!(
                     page(&*store, &filter, None, 20).await,
                     expected,

@@ -3,6 +3,7 @@
 //! Times are RFC 3339, durations are written as in the configuration, ids as they are printed.
 
 mod dead;
+mod effects;
 mod jobs;
 mod people;
 mod queues;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueHint};
 
 pub(crate) use dead::{DeadCommand, EditArgs, IgnoreArgs, ListArgs as DeadListArgs, ReplayArgs};
+pub(crate) use effects::{EffectsCommand, ResolveArgs};
 pub(crate) use jobs::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
 pub(crate) use people::ActorUnknown;
 pub(crate) use queues::QueuesCommand;
@@ -68,6 +70,9 @@ pub(crate) enum Command {
     /// Dead letters: jobs that wait for a person
     #[command(subcommand)]
     Dead(DeadCommand),
+    /// Effects: what jobs did outside, or may have done
+    #[command(subcommand)]
+    Effects(EffectsCommand),
     /// Queues: how much waits, pause and resume
     #[command(subcommand)]
     Queues(QueuesCommand),

@@ -80,7 +80,8 @@ fn read(path: &PathBuf) -> std::io::Result<String> {
     Ok(text)
 }
 
-fn payload(text: &str) -> Result<Payload, String> {
+/// One JSON value.
+pub(super) fn payload(text: &str) -> Result<Payload, String> {
     Payload::parse(text).map_err(|refusal| refusal.to_string())
 }
 

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 use surefoot_core::id::Kind;
-use surefoot_core::policy::JobPolicy;
 use surefoot_core::settle::DEFERRALS_MAX;
 
 use super::database::Place;
 use super::explain::{Explained, explained};
 use super::serve;
 use crate::args::Shared;
+use crate::config::horizon::time_max;
 use crate::config::{JobKind, duration};
 use crate::exit::Failed;
 use crate::output::{Output, Table};
@@ -119,7 +119,10 @@ fn worst(kind: &Kind, declared: &JobKind) -> Worst {
             .request
             .as_ref()
             .map(|request| request.dependency.name.to_string()),
-        recovery: policy.recovery.map(surefoot_core::policy::Recovery::as_str),
+        recovery: match &declared.request {
+            Some(request) => Some(request.recovery.unknown().as_str()),
+            None => policy.recovery.map(surefoot_core::policy::Recovery::as_str),
+        },
         attempts_max,
         calls_max: attempts_max.saturating_mul(sends_max),
         deferrals_max: DEFERRALS_MAX,
@@ -127,31 +130,11 @@ fn worst(kind: &Kind, declared: &JobKind) -> Worst {
     }
 }
 
-/// Every failure but the last is followed by its longest delay, and so is every crash; the last attempt ends it.
-fn time_max(policy: &JobPolicy) -> Duration {
-    let each = |count: u32, attempt: Duration| {
-        let one = |number| attempt.saturating_add(policy.backoff.longest(number));
-        (1..count)
-            .map(one)
-            .fold(Duration::ZERO, Duration::saturating_add)
-    };
-    let failures = each(policy.attempts_max, policy.timeout);
-    let crashes = each(
-        policy.crashes_max,
-        policy.lease.saturating_add(policy.timeout),
-    );
-    let time = failures
-        .saturating_add(crashes)
-        .saturating_add(policy.lease.saturating_add(policy.timeout));
-    policy.deadline.map_or(time, |deadline| {
-        time.min(deadline.saturating_add(policy.lease))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use surefoot_core::backoff::{Backoff, Jitter};
+    use surefoot_core::policy::JobPolicy;
 
     #[test]
     fn the_worst_case_adds_up() {
@@ -165,15 +148,6 @@ mod tests {
             },
             ..JobPolicy::with_timeout(s(30))
         };
-        // 30 + 10 + 30 + 20 for two failures, 40 + 30 + 10 for a crash, 40 + 30 for the last attempt if it is lost.
-        assert_eq!(time_max(&policy), s(240));
-        assert_eq!(
-            time_max(&JobPolicy {
-                deadline: Some(s(60)),
-                ..policy.clone()
-            }),
-            s(100)
-        );
         let worst = worst(
             &Kind::new("k").unwrap(),
             &JobKind {

@@ -5,6 +5,7 @@
 mod check;
 mod database;
 mod dead;
+mod effects;
 mod explain;
 mod jobs;
 mod migrate;
@@ -34,6 +35,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failed> {
         Command::Migrate => migrate::run(&shared, output).await,
         Command::Jobs(command) => jobs::run(&Place::new(&shared)?, command, output).await,
         Command::Dead(command) => dead::run(&Place::new(&shared)?, command, output).await,
+        Command::Effects(command) => effects::run(&Place::new(&shared)?, command, output).await,
         Command::Queues(command) => queues::run(&Place::new(&shared)?, command, output).await,
         Command::Completions { shell } => completions(shell),
     }

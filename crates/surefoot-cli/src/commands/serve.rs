@@ -14,7 +14,7 @@ use super::signals::Signals;
 use super::welcome::{facts, welcome};
 use crate::args::{ServeArgs, Shared};
 use crate::exit::{self, Code, Failed};
-use crate::http_kind::{Clients, HttpKind};
+use crate::http_kind::{Clients, HttpKind, LiveDependencies};
 use crate::output::Output;
 use crate::telemetry::{LogOptions, NodeObserver, Telemetry};
 
@@ -36,7 +36,9 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
     .await?;
     let address = listener.local_addr()?;
     let metrics = Arc::new(Metrics::new());
-    let engine = start_engine(&place, Arc::clone(&metrics)).await?;
+    let live = LiveDependencies::new(&place.config.dependencies)
+        .map_err(|refused| Failed::new(Code::Configuration, refused.to_string(), ""))?;
+    let engine = start_engine(&place, Arc::clone(&metrics), &live).await?;
     let mut signals = Signals::listen()?;
     output.answer(&facts(&place, address, &engine), || {
         welcome(&place, address)
@@ -116,20 +118,29 @@ async fn listen(address: SocketAddr, place: &Place) -> Result<TcpListener, Faile
     })
 }
 
-async fn start_engine(place: &Place, metrics: Arc<Metrics>) -> Result<Engine, Failed> {
+async fn start_engine(
+    place: &Place,
+    metrics: Arc<Metrics>,
+    live: &LiveDependencies,
+) -> Result<Engine, Failed> {
     let mut builder = Engine::over(place.store().await?)
         .options(place.config.engine.options())
         .observer(Arc::new(NodeObserver::new(metrics)));
     let mut clients = Clients::default();
     for (kind, declared) in &place.config.kinds {
         let policy = declared.policy.clone();
-        builder = match (&declared.request, policy.recovery) {
-            (Some(request), Some(recovery)) => {
-                let client = clients.client(&request.dependency, recovery)?;
-                let handler = HttpKind::new(client, request.clone(), recovery);
+        let request = declared.request.as_ref();
+        let called = request.and_then(|request| {
+            let live = live.named(request.dependency.name.as_str())?;
+            Some((request, live.clone()))
+        });
+        builder = match called {
+            Some((request, live)) => {
+                let client = clients.client(&request.dependency, &request.recovery)?;
+                let handler = HttpKind::new(client, live, request.clone());
                 builder.handler(kind.clone(), policy, Arc::new(handler))
             }
-            (Some(_), None) | (None, _) => builder.declare(kind.clone(), policy),
+            None => builder.declare(kind.clone(), policy),
         };
     }
     Ok(builder.start().await?)

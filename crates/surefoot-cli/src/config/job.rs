@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use reqwest::Method;
 use reqwest::header::HeaderMap;
-use surefoot_core::policy::{JobPolicy, Recovery};
+use surefoot_core::policy::JobPolicy;
 use surefoot_core::timeouts::TimeoutLadder;
 
 use super::backoff;
 use super::dependency::{Dependency, headers};
 use super::environment::Environment;
 use super::fault::Span;
+use super::recovery::{self, RequestRecovery};
 use super::section::{Field, Section};
 
 /// Room between the time of the call and the job's time-out when the latter is not given: the time-out of the call,
@@ -46,6 +47,8 @@ pub(crate) struct Request {
     pub(crate) path: String,
     /// Sent with each call, over those of the dependency.
     pub(crate) headers: HeaderMap,
+    /// What an unknown outcome allows.
+    pub(crate) recovery: RequestRecovery,
 }
 
 /// Dependencies by name; `None` for one that is declared but wrong.
@@ -60,7 +63,11 @@ pub(super) fn read(
     let dependency = dependency(section, dependencies);
     let calls = dependency != Field::Absent;
     let request = request(section, calls, environment);
-    let recovery = recovery(section, calls);
+    let (of_request, of_workers) = if calls {
+        (recovery::of_request(section), Field::Absent)
+    } else {
+        (Field::Absent, recovery::of_workers(section))
+    };
     let backoff = backoff::read(section);
     let limits = Limits::read(section);
     let counts = Counts::read(section);
@@ -75,20 +82,27 @@ pub(super) fn read(
         attempts_max: counts.attempts_max,
         crashes_max: counts.crashes_max,
         backoff: backoff?,
-        recovery: recovery?,
+        // What a call leaves in doubt is on record as an effect, which knows its own recovery.
+        recovery: of_workers.optional()?,
         deadline: limits.deadline.clone().optional()?,
         concurrency_max: counts.concurrency,
         concurrency_per_key_max: counts.concurrency_per_key,
     };
     limits.check_policy(section, &policy)?;
-    let request = match (dependency, request?) {
-        (Some(dependency), Some((method, path, headers))) => Some(Request {
-            dependency,
-            method,
-            path,
-            headers,
-        }),
-        (Some(_), None) | (None, _) => None,
+    let request = match (dependency, request?, of_request) {
+        (Some(dependency), Some((method, path, headers)), Field::Given(recovery, span)) => {
+            let call_max = dependency.policy.timeout.total.min(policy.timeout);
+            recovery::check(section, &span, &recovery, call_max, &policy)?;
+            Some(Request {
+                dependency,
+                method,
+                path,
+                headers,
+                recovery,
+            })
+        }
+        (Some(_), Some(_), Field::Absent | Field::Faulty) => return None,
+        (Some(_), None, _) | (None, _, _) => None,
     };
     Some(JobKind { policy, request })
 }
@@ -173,7 +187,7 @@ fn method(text: &str) -> Result<Method, String> {
     }
 }
 
-fn path(text: &str) -> Result<String, String> {
+pub(super) fn path(text: &str) -> Result<String, String> {
     let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
     if text.starts_with('/') && visible && !text.contains(['#', '\\']) {
         Ok(text.to_owned())
@@ -182,23 +196,6 @@ fn path(text: &str) -> Result<String, String> {
             "path {text:?} is no path; begin it with / and write other characters as %XX"
         ))
     }
-}
-
-/// The outer `None` when it is wrong or missing where it must be there.
-fn recovery(section: &Section<'_>, calls: bool) -> Option<Option<Recovery>> {
-    let words = "\"same_key\" (the provider deduplicates by key), \"at_most_once\" (never send again) or \
-                 \"repeatable\" (twice does no harm)";
-    let field = section.text("recovery").check(section.faults, |word| {
-        Recovery::parse(word).ok_or_else(|| format!("recovery {word:?} is unknown; give {words}"))
-    });
-    if calls && field == Field::Absent {
-        section.missing(
-            "recovery",
-            format!("say what an unknown outcome allows: {words}; there is no default"),
-        );
-        return None;
-    }
-    field.optional()
 }
 
 /// The time limits of a kind, as given.

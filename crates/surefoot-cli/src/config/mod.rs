@@ -2,7 +2,7 @@
 //! file, line, column, what is wrong and what to do; nothing is guessed and no unknown key is passed over.
 //!
 //! - [`load`] reads a file, [`parse`] a text. What comes out of them has been checked.
-//! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`] with [`policy`], [`job`] with [`backoff`].
+//! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`] with [`policy`], [`job`] with [`backoff`] and [`recovery`].
 //! - [`section`] reads fields, [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports, [`excerpt`]
 //!   shows the place.
 
@@ -14,9 +14,11 @@ mod environment;
 mod excerpt;
 mod fault;
 mod file;
+pub(crate) mod horizon;
 mod job;
 mod policy;
 mod policy_fault;
+mod recovery;
 mod section;
 mod server;
 mod telemetry;
@@ -25,9 +27,12 @@ pub(crate) use dependency::Dependency;
 pub(crate) use fault::{Placed, Unloadable};
 pub(crate) use file::{Config, LoadError, database_url, load};
 pub(crate) use job::{JobKind, Request};
+pub(crate) use recovery::{KEY, RequestRecovery, Verification};
 pub(crate) use telemetry::LogFormat;
 
 #[cfg(test)]
 mod policy_tests;
+#[cfg(test)]
+mod recovery_tests;
 #[cfg(test)]
 mod tests;

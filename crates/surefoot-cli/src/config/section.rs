@@ -14,6 +14,8 @@ use super::fault::{Faults, Span};
 
 /// The most entries of one list.
 const LIST_MAX: usize = 1000;
+/// The most HTTP statuses of one list.
+const STATUSES_MAX: usize = 50;
 /// The farthest that a key may be from a known one to be taken for a slip of the finger.
 const SLIP_MAX: usize = 3;
 
@@ -171,6 +173,50 @@ impl<'t> Section<'t> {
                 ));
             }
             Ok(list)
+        })
+    }
+
+    /// A list of HTTP statuses, with one at least.
+    pub(super) fn statuses(&self, key: &'static str) -> Field<Vec<u16>> {
+        let list = |value: &'t DeValue<'t>| {
+            let digits = |item: &'t Spanned<DeValue<'t>>| {
+                item.get_ref().as_integer().map(ToString::to_string)
+            };
+            value
+                .as_array()?
+                .iter()
+                .map(digits)
+                .collect::<Option<Vec<_>>>()
+        };
+        self.read(key, "a list of HTTP statuses, such as [200]", list)
+            .check(self.faults, |list| {
+                if list.is_empty() || list.len() > STATUSES_MAX {
+                    return Err(format!(
+                        "{key} has {} entries; give 1 to {STATUSES_MAX} statuses",
+                        list.len()
+                    ));
+                }
+                let status = |digits: &String| match digits.parse() {
+                    Ok(status) if (100..=599).contains(&status) => Ok(status),
+                    Ok(_) | Err(_) => {
+                        Err(format!("{key} has {digits}; give statuses from 100 to 599"))
+                    }
+                };
+                list.iter().map(status).collect()
+            })
+    }
+
+    /// A list of durations above zero, with one at least.
+    pub(super) fn durations(&self, key: &'static str) -> Field<Vec<Duration>> {
+        self.texts(key).check(self.faults, |list| {
+            if list.is_empty() {
+                return Err(format!(
+                    "{key} is empty; give for example [\"10s\", \"1m\"]"
+                ));
+            }
+            list.iter()
+                .map(|(text, _)| duration_above_zero(key, text))
+                .collect()
         })
     }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 use reqwest::Method;
 use surefoot_core::backoff::{Backoff, Jitter};
 use surefoot_core::id::{Kind, Queue};
-use surefoot_core::policy::{JobPolicy, Recovery};
+use surefoot_core::policy::JobPolicy;
 
 use super::file::{Config, parse};
+use super::recovery::RequestRecovery;
 use super::telemetry::LogFormat;
 
 fn environment(name: &str) -> Option<String> {
@@ -73,13 +74,13 @@ fn the_example_loads() {
         (&request.method, request.path.as_str()),
         (&Method::POST, "/send")
     );
+    assert_eq!(request.recovery, RequestRecovery::SameKey { ttl: None });
     assert_eq!(
         mail.policy,
         JobPolicy {
             timeout: s(30),
             lease: s(40),
             attempts_max: 5,
-            recovery: Some(Recovery::SameKey),
             backoff: Backoff::List {
                 delays: vec![s(10), s(30), s(120), s(600)],
                 jitter: Jitter::Fraction(0.25)
@@ -176,7 +177,10 @@ fn every_key_is_read() {
         (request.path.as_str(), &request.headers["accept"]),
         ("/send?fast=1", &"text/plain".parse().unwrap())
     );
-    assert_eq!(send.policy.recovery, Some(Recovery::AtMostOnce));
+    assert_eq!(
+        (&request.recovery, send.policy.recovery),
+        (&RequestRecovery::AtMostOnce, None)
+    );
     assert_eq!(
         (send.policy.crashes_max, send.policy.deadline),
         (4, Some(s(3600)))
@@ -277,8 +281,9 @@ fn a_kind_that_calls_must_say_what_an_unknown_outcome_allows() {
         "[dependency.a]\nbase_url = 'http://h'\n[job.pay]\ndependency = 'a'\nrequest = { path = '/' }\n",
         &[concat!(
             r#"f:3:6: [job.pay] has no recovery; say what an unknown outcome allows: "same_key" (the provider "#,
-            r#"deduplicates by key), "at_most_once" (never send again) or "repeatable" (twice does no harm); "#,
-            "there is no default"
+            r#"deduplicates by key), "at_most_once" (never send again) or "repeatable" (twice does no harm), or "#,
+            r#"{ verify = { path = "/sent/{key}", happened = [200], did_not_happen = [404] }, settles_within = "60s" } "#,
+            "(ask the provider); there is no default"
         )],
     );
 }
@@ -473,10 +478,15 @@ fn the_document_and_its_example_name_every_key() {
         "job.k",
         "job.k.request",
         "job.k.backoff",
+        "job.v.recovery",
+        "job.v.recovery.verify",
+        "job.s.recovery.same_key",
     ];
     let text: String = sections
         .map(|section| format!("[{section}]\nqqqqqqqqqqqqqqq = 1\n"))
         .concat();
+    let calling = "job.v.dependency = \"d\"\njob.s.dependency = \"d\"\n";
+    let text = format!("{calling}{text}");
     let Err(faults) = parse("f", &text, &environment) else {
         panic!("it loads");
     };
@@ -489,7 +499,9 @@ fn the_document_and_its_example_name_every_key() {
     let example = DOCUMENT.split("```").nth(1).unwrap();
     for key in keys {
         assert!(
-            DOCUMENT.contains(&format!("`{key}`")),
+            DOCUMENT.contains(&format!("`{key}`"))
+                || DOCUMENT.contains(&format!(".{key}`"))
+                || DOCUMENT.contains(&format!("`{key}.")),
             "{key} is not explained"
         );
         assert!(

@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::Client;
-use surefoot_core::policy::Recovery;
 
-use crate::config::Dependency;
+use crate::config::{Dependency, RequestRecovery};
 
 /// How long an unused connection is kept.
 const IDLE_MAX: Duration = Duration::from_secs(30);
@@ -35,16 +34,17 @@ pub(crate) struct ClientError {
 pub(crate) struct Clients(BTreeMap<(String, bool), Client>);
 
 impl Clients {
-    /// The client for calls of `dependency` under this recovery.
+    /// The client for calls of `dependency` under this recovery. A second call matters most where nobody can be asked and
+    /// nothing deduplicates.
     ///
     /// # Errors
     /// [`ClientError`] when it cannot be made.
     pub(crate) fn client(
         &mut self,
         dependency: &Dependency,
-        recovery: Recovery,
+        recovery: &RequestRecovery,
     ) -> Result<Client, ClientError> {
-        let keeps = recovery != Recovery::AtMostOnce;
+        let keeps = *recovery != RequestRecovery::AtMostOnce;
         let place = (dependency.name.to_string(), keeps);
         if let Some(client) = self.0.get(&place) {
             return Ok(client.clone());

@@ -38,12 +38,11 @@ pub(super) fn failure(
     ))
 }
 
-/// A call that took longer than it may.
-pub(super) fn too_slow(dependency: &str, attempt_timeout: Duration) -> Failure {
+/// A call that took longer than this limit lets it.
+pub(super) fn too_slow(dependency: &str, limit: TimeoutKind, within: Duration) -> Failure {
     Failure::unknown(format!(
-        "{dependency}: no answer within {} ({} fired); the call may have been applied",
-        duration::written(attempt_timeout),
-        TimeoutKind::Attempt
+        "{dependency}: no answer within {} ({limit} fired); the call may have been applied",
+        duration::written(within)
     ))
 }
 

@@ -1,22 +1,30 @@
 //! Runs HTTP kinds: kinds whose work is one call of a service, declared in the configuration and not written in Rust.
 //!
-//! - [`HttpKind`] is the handler: one attempt is at most one call. It never repeats a call by itself and follows no
-//!   redirect, for both would be calls that nobody counted.
-//! - [`Clients`] keeps one client for each dependency. [`answer`] reads what came back, [`fault`] says what a call
-//!   without an answer means, [`traceparent`] carries the trace on, [`seen`] is the call's span and duration.
+//! - [`HttpKind`] is the handler: one attempt is at most one call, the job's one effect, through the policy of its dependency
+//!   and sent more than once only where that policy says so. It follows no redirect, for that would be a call that nobody
+//!   counted.
+//! - [`LiveDependencies`] is the live state of each dependency, [`Clients`] keeps its clients. [`answer`] reads what came
+//!   back, [`fault`] says what a call without an answer means, [`broken`] what that shows the policy, [`told`] what the end
+//!   of the whole call means for the job, [`question`] what a provider says when it is asked. [`traceparent`] carries the
+//!   trace on, [`seen`] is the call's span and duration.
 //!
 //! Sent along: `Idempotency-Key` (the provider key as it is, without the quotes of the IETF draft, because that is
-//! what providers take), `traceparent`, `X-Surefoot-Attempt`, and the configured headers.
+//! what providers take), `traceparent`, `X-Surefoot-Attempt`, the time that is left, who retries, and the configured headers.
 
 mod answer;
+mod broken;
 mod clients;
 mod fault;
 mod kind;
+mod live;
+mod question;
 mod seen;
+mod told;
 mod traceparent;
 
 pub(crate) use clients::{ClientError, Clients, choose_tls};
 pub(crate) use kind::HttpKind;
+pub(crate) use live::LiveDependencies;
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,12 @@
 //! What is seen of a call from outside: its span and its duration, under OpenTelemetry's names for HTTP clients
 //! (semantic conventions 1.23 and later). Neither ever holds a URL's query, a header or a body.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Histogram;
 use reqwest::{Method, StatusCode, Url};
-use surefoot_core::failure::Failure;
-use surefoot_core::payload::Payload;
+use surefoot_core::classify::Class;
 use tracing::Span;
 
 /// The bounds that the conventions advise, in seconds, and three more for slow services.
@@ -48,8 +47,17 @@ impl Seen {
         }
     }
 
-    /// The span of one call.
-    pub(super) fn span(&self, attempt: u32) -> Span {
+    /// A call begins.
+    pub(super) fn begin(&self, attempt: u32) -> Sent<'_> {
+        Sent {
+            seen: self,
+            span: self.span(attempt),
+            started: Instant::now(),
+            ended: false,
+        }
+    }
+
+    fn span(&self, attempt: u32) -> Span {
         let span = tracing::info_span!(
             "http.call",
             otel.name = %self.method,
@@ -67,19 +75,34 @@ impl Seen {
         }
         span
     }
+}
 
-    /// Takes note of how a call ended.
-    pub(super) fn ended(
-        &self,
-        span: &Span,
-        took: Duration,
-        status: Option<StatusCode>,
-        result: &Result<Payload, Failure>,
-    ) {
+/// One call under way. Dropped before its end, by a time-out or because its handler was stopped, it is counted as one whose
+/// outcome is unknown.
+pub(super) struct Sent<'a> {
+    seen: &'a Seen,
+    span: Span,
+    started: Instant,
+    ended: bool,
+}
+
+impl Sent<'_> {
+    pub(super) const fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// Takes note of how the call ended; without a class it succeeded.
+    pub(super) fn ended(mut self, status: Option<StatusCode>, class: Option<Class>) {
+        self.note(status, class);
+    }
+
+    fn note(&mut self, status: Option<StatusCode>, class: Option<Class>) {
+        self.ended = true;
+        let (seen, span) = (self.seen, &self.span);
         let mut labels = vec![
-            KeyValue::new("http.request.method", self.method.to_string()),
-            KeyValue::new("server.address", self.server.clone()),
-            KeyValue::new("server.port", i64::from(self.port)),
+            KeyValue::new("http.request.method", seen.method.to_string()),
+            KeyValue::new("server.address", seen.server.clone()),
+            KeyValue::new("server.port", i64::from(seen.port)),
         ];
         if let Some(status) = status {
             span.record("http.response.status_code", status.as_u16());
@@ -88,15 +111,24 @@ impl Seen {
                 i64::from(status.as_u16()),
             ));
         }
-        if let Err(failure) = result {
+        if let Some(class) = class {
             let error_type = match status {
                 Some(status) if !status.is_success() => status.as_u16().to_string(),
-                Some(_) | None => failure.class.to_string(),
+                Some(_) | None => class.to_string(),
             };
             span.record("otel.status_code", "ERROR");
             span.record("error.type", error_type.as_str());
             labels.push(KeyValue::new("error.type", error_type));
         }
-        self.duration.record(took.as_secs_f64(), &labels);
+        let took = self.started.elapsed();
+        seen.duration.record(took.as_secs_f64(), &labels);
+    }
+}
+
+impl Drop for Sent<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.note(None, Some(Class::Unknown));
+        }
     }
 }

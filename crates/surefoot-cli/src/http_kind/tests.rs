@@ -6,12 +6,11 @@ use std::time::Duration;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use surefoot::{Cx, Handler};
-use surefoot_core::classify::Class;
+use surefoot_core::classify::{Certainty, Class};
 use surefoot_core::failure::Failure;
 use surefoot_core::id::{DependencyName, Epoch, JobId, Kind, Queue, Tenant, Worker};
 use surefoot_core::job::{Counts, Job, LeasedJob, Run, TraceContext};
 use surefoot_core::payload::Payload;
-use surefoot_core::policy::Recovery;
 use surefoot_core::time::Timestamp;
 use surefoot_policy::Policy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -19,9 +18,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
 use super::{Clients, HttpKind};
-use crate::config::{Dependency, Request};
+use crate::config::{Dependency, Request, RequestRecovery};
 
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+const SAME_KEY: RequestRecovery = RequestRecovery::SameKey { ttl: None };
+const RECOVERIES: [RequestRecovery; 3] = [
+    SAME_KEY,
+    RequestRecovery::AtMostOnce,
+    RequestRecovery::Repeatable,
+];
 
 fn leased() -> LeasedJob {
     Job {
@@ -62,24 +68,30 @@ fn policy() -> Policy {
     policy
 }
 
-fn kind(base_url: &str, recovery: Recovery) -> HttpKind {
+fn kind(base_url: &str, recovery: RequestRecovery) -> HttpKind {
+    kind_under(base_url, recovery, policy())
+}
+
+fn kind_under(base_url: &str, recovery: RequestRecovery, policy: Policy) -> HttpKind {
     let mut headers = HeaderMap::new();
     headers.insert("authorization", "Bearer x".parse().unwrap());
     let dependency = Dependency {
         name: DependencyName::new("mail").unwrap(),
         base_url: base_url.to_owned(),
-        policy: policy(),
+        policy: policy.clone(),
         headers,
     };
     super::choose_tls();
-    let client = Clients::default().client(&dependency, recovery).unwrap();
+    let client = Clients::default().client(&dependency, &recovery).unwrap();
+    let live = surefoot_policy::Dependency::new("mail", policy).unwrap();
     let request = Request {
         dependency: Arc::new(dependency),
         method: Method::POST,
         path: "/send".to_owned(),
         headers: HeaderMap::new(),
+        recovery,
     };
-    HttpKind::new(client, request, recovery)
+    HttpKind::new(client, live, request)
 }
 
 async fn run(kind: &HttpKind) -> Result<Payload, Failure> {
@@ -149,9 +161,7 @@ async fn the_payload_is_the_body_and_the_headers_go_along() {
         "HTTP/1.1 200 OK\r\ncontent-length: 8\r\n\r\n{\"id\":1}",
     ))
     .await;
-    let result = run(&kind(&service.base_url, Recovery::SameKey))
-        .await
-        .unwrap();
+    let result = run(&kind(&service.base_url, SAME_KEY)).await.unwrap();
     assert_eq!(result.as_str(), r#"{"id":1}"#);
 
     let request = service.requests.recv().await.unwrap();
@@ -201,9 +211,11 @@ async fn what_may_have_been_applied_is_unknown_and_sent_once() {
         ),
     ];
     for (then, expected) in table {
-        for recovery in Recovery::ALL {
+        for recovery in RECOVERIES {
             let mut service = service(then).await;
-            let failure = run(&kind(&service.base_url, recovery)).await.unwrap_err();
+            let failure = run(&kind(&service.base_url, recovery.clone()))
+                .await
+                .unwrap_err();
             assert_eq!(failure.class, Class::Unknown, "{failure:?}");
             assert!(failure.text.as_str().starts_with(expected), "{failure:?}");
             service.requests.recv().await.unwrap();
@@ -217,9 +229,12 @@ async fn a_call_that_never_left_is_tried_again() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    let failure = run(&kind(&format!("http://{address}"), Recovery::AtMostOnce))
-        .await
-        .unwrap_err();
+    let failure = run(&kind(
+        &format!("http://{address}"),
+        RequestRecovery::AtMostOnce,
+    ))
+    .await
+    .unwrap_err();
     assert_eq!(failure.class, Class::Transient);
     assert!(
         failure
@@ -231,9 +246,12 @@ async fn a_call_that_never_left_is_tried_again() {
 
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = silent.local_addr().unwrap();
-    let failure = run(&kind(&format!("https://{address}"), Recovery::AtMostOnce))
-        .await
-        .unwrap_err();
+    let failure = run(&kind(
+        &format!("https://{address}"),
+        RequestRecovery::AtMostOnce,
+    ))
+    .await
+    .unwrap_err();
     assert_eq!(failure.class, Class::Transient);
     let expected = "mail: no connection within 200ms (connect time-out fired); nothing was sent";
     assert_eq!(failure.text.as_str(), expected);
@@ -245,9 +263,7 @@ async fn a_redirect_is_not_followed() {
         "HTTP/1.1 307 Temporary Redirect\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n",
     ))
     .await;
-    let failure = run(&kind(&service.base_url, Recovery::SameKey))
-        .await
-        .unwrap_err();
+    let failure = run(&kind(&service.base_url, SAME_KEY)).await.unwrap_err();
     assert_eq!(failure.class, Class::Permanent);
     assert_eq!(
         failure.text.as_str(),
@@ -261,14 +277,14 @@ async fn a_redirect_is_not_followed() {
 async fn connections_are_kept_except_where_a_second_call_is_forbidden() {
     let answer = "HTTP/1.1 204 No Content\r\n\r\n";
     for (recovery, expected) in [
-        (Recovery::SameKey, 1),
-        (Recovery::Repeatable, 1),
-        (Recovery::AtMostOnce, 3),
+        (SAME_KEY, 1),
+        (RequestRecovery::Repeatable, 1),
+        (RequestRecovery::AtMostOnce, 3),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let kind = kind(
             &format!("http://{}", listener.local_addr().unwrap()),
-            recovery,
+            recovery.clone(),
         );
         let (sender, _requests) = mpsc::unbounded_channel();
         let (count, mut connections) = mpsc::unbounded_channel();
@@ -287,4 +303,127 @@ async fn connections_are_kept_except_where_a_second_call_is_forbidden() {
         }
         assert_eq!(connected, expected, "{recovery:?}");
     }
+}
+
+/// Runs one attempt of its own job, whose key nobody has seen.
+async fn run_for(kind: &HttpKind, seed: u8) -> Result<Payload, Failure> {
+    let job = LeasedJob {
+        id: JobId::new(Timestamp::from_micros(0), [seed; 10]),
+        ..leased()
+    };
+    let cx = Cx::standalone(&job, Duration::from_secs(30));
+    kind.run(cx, Payload::parse(r#"{"to":"a"}"#).unwrap()).await
+}
+
+#[tokio::test]
+async fn an_open_breaker_puts_jobs_off_and_nothing_is_sent() {
+    let mut service = service(Then::Answer("HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n")).await;
+    let mut policy = policy();
+    policy.breaker.consecutive_failures = 3;
+    let kind = kind_under(&service.base_url, RequestRecovery::AtMostOnce, policy);
+    for seed in 0..3 {
+        let failure = run_for(&kind, seed).await.unwrap_err();
+        assert!(!failure.put_off, "{failure:?}");
+        service.requests.recv().await.unwrap();
+    }
+    let failure = run_for(&kind, 9).await.unwrap_err();
+    assert!(failure.put_off, "{failure:?}");
+    assert_eq!(failure.certainty(), Certainty::NotSent);
+    assert_eq!(
+        failure.text.as_str(),
+        "mail: not called, nothing was sent: breaker_open"
+    );
+    let wait = failure.retry_after.unwrap();
+    assert!(
+        (Duration::from_secs(4)..Duration::from_secs(6)).contains(&wait),
+        "{wait:?}"
+    );
+    assert!(service.requests.try_recv().is_err(), "it was sent");
+}
+
+#[tokio::test]
+async fn what_one_job_is_told_to_wait_holds_for_all() {
+    let answer = "HTTP/1.1 429 x\r\nretry-after: 37\r\ncontent-length: 0\r\n\r\n";
+    let mut limited = service(Then::Answer(answer)).await;
+    let kind_limited = kind(&limited.base_url, SAME_KEY);
+    for seed in 0..2 {
+        let failure = run_for(&kind_limited, seed).await.unwrap_err();
+        assert!(failure.put_off, "{failure:?}");
+        assert!(failure.retry_after.unwrap() > Duration::from_secs(36));
+    }
+    limited.requests.recv().await.unwrap();
+    assert!(limited.requests.try_recv().is_err(), "the gate is closed");
+
+    // A conflict about one key says nothing about others.
+    let answer = "HTTP/1.1 409 x\r\nretry-after: 37\r\ncontent-length: 0\r\n\r\n";
+    let mut busy = service(Then::Answer(answer)).await;
+    let kind_busy = kind(&busy.base_url, SAME_KEY);
+    for seed in 0..2 {
+        assert!(run_for(&kind_busy, seed).await.unwrap_err().put_off);
+        busy.requests.recv().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_job_is_the_one_that_retries_unless_the_policy_does() {
+    let answer = "HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n";
+    let mut service = service(Then::Answer(answer)).await;
+    let failure = run(&kind(&service.base_url, SAME_KEY)).await.unwrap_err();
+    assert_eq!(
+        failure.text.as_str(),
+        "mail answered 503 Service Unavailable"
+    );
+    let sent = service.requests.recv().await.unwrap();
+    for header in ["x-retry-owner: mail", "x-retry-attempt: 3"] {
+        assert!(sent.contains(header), "{header} is missing in {sent}");
+    }
+    let left = sent
+        .lines()
+        .find_map(|line| line.strip_prefix("x-request-timeout-ms: "));
+    assert!(
+        (1..=600).contains(&left.unwrap().parse::<u32>().unwrap()),
+        "{left:?}"
+    );
+    assert!(service.requests.try_recv().is_err(), "it was sent again");
+
+    let mut policy = policy();
+    policy.retry.attempts_max = 3;
+    policy.budget.enabled = false;
+    let kind = kind_under(&service.base_url, SAME_KEY, policy);
+    let failure = run(&kind).await.unwrap_err();
+    let text = failure.text.as_str();
+    for part in [
+        "mail answered 503 Service Unavailable (sends: 1 failed after ",
+        ", rejected, 2 failed after ",
+        ", rejected, 3 failed after ",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+    for number in 1..=3 {
+        let sent = service.requests.recv().await.unwrap();
+        let header = format!("x-retry-attempt: {number}\r\n");
+        assert!(sent.contains(&header), "{header} is missing in {sent}");
+        assert!(sent.contains("idempotency-key: 00000000-0000-7707-8707-070707070707"));
+    }
+    assert!(service.requests.try_recv().is_err(), "it was sent again");
+}
+
+#[tokio::test]
+async fn a_spent_budget_puts_a_job_off_where_nothing_happened() {
+    let mut service = service(Then::Answer("HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n")).await;
+    let mut policy = policy();
+    policy.retry.attempts_max = 2;
+    policy.budget.reserve_per_second = 0.0;
+    let kind = kind_under(&service.base_url, RequestRecovery::AtMostOnce, policy);
+    let failure = run(&kind).await.unwrap_err();
+    assert!(failure.put_off, "{failure:?}");
+    assert!(
+        failure
+            .text
+            .as_str()
+            .ends_with("; no further send: budget)"),
+        "{failure:?}"
+    );
+    service.requests.recv().await.unwrap();
+    assert!(service.requests.try_recv().is_err());
 }

@@ -1,8 +1,10 @@
 //! Jobs for people.
 
+use surefoot_core::effect::Effect;
 use surefoot_core::job::{Attempt, Job, JobState};
 use surefoot_core::port::{Action, JobRecord, Revision};
 
+use super::effect::effects_table;
 use super::table::{Table, plain};
 use super::time::utc;
 
@@ -55,8 +57,8 @@ fn state_in_words(state: &JobState) -> (String, String) {
     }
 }
 
-/// All that is on record about a job.
-pub(crate) fn job_text(record: &JobRecord) -> String {
+/// All that is on record about a job and its effects.
+pub(crate) fn job_text(record: &JobRecord, effects: &[Effect]) -> String {
     let job = &record.job;
     let mut lines = vec![
         format!("job        {}", job.id),
@@ -81,6 +83,7 @@ pub(crate) fn job_text(record: &JobRecord) -> String {
     }
     let mut text = lines.join("\n");
     text.push_str(&section("attempts", attempts(&record.attempts)));
+    text.push_str(&section("effects", effects_table(effects)));
     text.push_str(&section("edits", revisions(&record.revisions)));
     text.push_str(&section("what people did", actions(&record.actions)));
     text

@@ -1,5 +1,6 @@
 //! What commands print: one JSON document, or a text for people. Standard output carries the answer and nothing else.
 
+mod effect;
 mod job;
 mod progress;
 mod table;
@@ -9,6 +10,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+pub(crate) use effect::effects_text;
 pub(crate) use job::{job_text, jobs_table};
 pub(crate) use progress::Progress;
 pub(crate) use table::Table;

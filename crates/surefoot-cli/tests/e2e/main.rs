@@ -11,6 +11,7 @@ mod api;
 mod crash;
 mod dead_letters;
 mod drain;
+mod effects;
 mod http_kinds;
 mod jobs_command;
 mod postgres;

@@ -114,8 +114,9 @@ fn doubtful(
                 (Some(ttl), Some(first)) => first.after(ttl),
                 (None, _) | (_, None) => Timestamp::MAX,
             };
-            // The call may leave as late as `leaves_by`, and the provider must still know the key then.
-            if leaves_by < kept_until {
+            // The call may leave as late as `leaves_by` and take its whole time-out to arrive, and the provider must still
+            // know the key then.
+            if leaves_by.after(declared.terms.timeout) < kept_until {
                 Begin::Send(Box::new(again(effect, declared, job, leaves_by, now)))
             } else {
                 Begin::Person(

@@ -1,8 +1,10 @@
 //! The smallest complete program: define a job, run it, hand one in, read its result. It keeps its jobs in
 //! `surefoot.db`; run it twice and the second run finds the refund done.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
-use surefoot::{Cx, Engine, Job, JobPolicy, Outcome};
+use surefoot::{Cx, Engine, Job, JobPolicy, Outcome, SameKey};
 
 #[derive(Serialize, Deserialize)]
 struct Refund {
@@ -20,10 +22,16 @@ impl Job for Refund {
 }
 
 async fn refund(job: Refund, cx: Cx) -> Outcome<String> {
-    // The place to call the provider: under this key, the same over every retry and crash.
-    let key = cx.provider_key();
-    println!("refunding {} cents under the key {key}", job.cents);
-    Ok(format!("refunded {} cents", job.cents))
+    // The place to call the provider: under this key, the same over every retry and crash. What an unknown outcome means
+    // must be said; here the provider knows a key again for a day.
+    let a_day = Duration::from_secs(24 * 60 * 60);
+    cx.effect("psp.refund")
+        .recover(SameKey::kept_for(a_day))
+        .call(|key| async move {
+            println!("refunding {} cents under the key {key}", job.cents);
+            Ok(format!("refunded {} cents", job.cents))
+        })
+        .await
 }
 
 #[tokio::main]

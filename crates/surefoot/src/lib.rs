@@ -4,9 +4,36 @@
 //! behind [`Store`](surefoot_core::port::Store). It never writes without the epoch of a lease, and it never waits
 //! for anything without a limit.
 //!
+//! ```no_run
+//! # use serde::{Deserialize, Serialize};
+//! # use std::time::Duration;
+//! # use surefoot::{Cx, Failure, Outcome, Verdict, Verify};
+//! # #[derive(Serialize, Deserialize)] struct Receipt;
+//! # async fn call_psp(_: &str, _: &str) -> Outcome<Receipt> { Ok(Receipt) }
+//! # async fn find_at_psp(_: &str) -> Outcome<Option<Receipt>> { Ok(None) }
+//! async fn refund(payment: String, cx: Cx) -> Outcome<Receipt> {
+//!     cx.effect("psp.refund")
+//!         .timeout(Duration::from_secs(10))
+//!         .recover(
+//!             Verify::by(|key| async move {
+//!                 match find_at_psp(key.as_str()).await? {
+//!                     Some(receipt) => Ok(Verdict::happened(&receipt)?),
+//!                     None => Ok(Verdict::DidNotHappen),
+//!                 }
+//!             })
+//!             .settles_within(Duration::from_secs(60)),
+//!         )
+//!         .call(|key| async move { call_psp(&payment, key.as_str()).await })
+//!         .await
+//! }
+//! ```
+//!
 //! - [`Engine`] runs jobs in this process. [`Client`] is everything but the loops.
 //! - [`Job`] ties a payload to its kind and output; [`Cx`] is what a handler knows of its attempt; [`Handler`] is
 //!   the raw door for kinds that are configured and not written.
+//! - [`Cx::effect`] carries out an external side effect once: its row is durable before the call leaves, and an unknown
+//!   outcome is never retried without what its author declared ([`Verify`], [`SameKey`], [`AtMostOnce`],
+//!   [`Repeatable`]). [`Cx::step`] keeps a local result. [`Client::resolve`] takes the word of a witness.
 //! - [`Policies`] say how each kind is run. [`Observer`] sees everything that happens.
 
 mod announcer;

@@ -10,7 +10,7 @@ use surefoot_core::time::Timestamp;
 
 use super::Client;
 use crate::error::Error;
-use crate::intent::Intent;
+use crate::intent::{Intent, never_runs};
 use crate::job::{Job, JobRef};
 use crate::observe::Event;
 
@@ -23,7 +23,7 @@ impl Client {
     /// Hands in an intent. While the store is unavailable it is tried up to three times under the same id.
     ///
     /// # Errors
-    /// [`Error::Priority`]; [`Error::Store`] when the store stayed unavailable or refused. After an unavailable store
+    /// [`Error::Priority`]; [`Error::NeverRuns`], unless the key is held already; [`Error::Store`] when the store stayed unavailable or refused. After an unavailable store
     /// nobody knows whether the job was written: hand it in again under a key.
     pub async fn enqueue(&self, intent: Intent) -> Result<Enqueued, Error> {
         let answers = self.enqueue_many(vec![intent]).await?;
@@ -62,10 +62,10 @@ impl Client {
             return Ok(Vec::new());
         }
         let now = self.now();
-        let jobs = intents
-            .into_iter()
-            .map(|intent| self.new_job(intent, now))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut jobs = Vec::with_capacity(intents.len());
+        for intent in intents {
+            jobs.push(self.new_job(intent, now).await?);
+        }
         let answers = self.write(&jobs, now).await?;
         if answers.len() != jobs.len() {
             return Err(miscounted(jobs.len(), answers.len()).into());
@@ -80,7 +80,7 @@ impl Client {
         self.announcer.flush().await;
     }
 
-    fn new_job(&self, intent: Intent, now: Timestamp) -> Result<NewJob, Error> {
+    async fn new_job(&self, intent: Intent, now: Timestamp) -> Result<NewJob, Error> {
         let from_policy = || {
             self.policies
                 .policy(&intent.kind)
@@ -88,7 +88,20 @@ impl Client {
                 .map(|limit| now.after(limit))
         };
         let deadline_at = intent.deadline_at.or_else(from_policy);
-        intent.into_new_job(JobId::new(now, self.dice.bytes()), deadline_at)
+        let job = intent.into_new_job(JobId::new(now, self.dice.bytes()), deadline_at)?;
+        match never_runs(&job, now) {
+            Some(why) if !self.is_held(&job).await? => Err(why.into()),
+            Some(_) | None => Ok(job),
+        }
+    }
+
+    /// Whether a job has its key already. Then it is a request that is sent again, maybe after its deadline, and its
+    /// answer is that job.
+    async fn is_held(&self, job: &NewJob) -> Result<bool, StoreError> {
+        match &job.key {
+            Some(key) => Ok(self.find(&job.tenant, &job.kind, key).await?.is_some()),
+            None => Ok(false),
+        }
     }
 
     async fn write(&self, jobs: &[NewJob], now: Timestamp) -> Result<Vec<Enqueued>, StoreError> {

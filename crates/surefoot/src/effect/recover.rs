@@ -64,7 +64,11 @@ pub struct Verify<F> {
 impl Verify<()> {
     /// Asks by an async function from the effect's key to a [`Verdict`]. It goes through the dependency's own policy. An
     /// error of it, or a time-out, is [`Verdict::StillUnknown`].
-    pub const fn by<F>(by: F) -> VerifyBy<F> {
+    pub const fn by<F, Fut>(by: F) -> VerifyBy<F>
+    where
+        F: FnMut(ProviderKey) -> Fut,
+        Fut: Future<Output = Result<Verdict, Failure>>,
+    {
         VerifyBy(by)
     }
 }

@@ -133,7 +133,8 @@ impl Engine {
         self.inner.node.client.enqueue(intent).await
     }
 
-    /// Waits for a typed job's output.
+    /// Waits for a typed job's output: for as long as its retries last, which may be days. Wrap it in a time-out where
+    /// that matters; the job goes on without its waiter.
     ///
     /// # Errors
     /// As [`Client::result_of`].
@@ -141,7 +142,7 @@ impl Engine {
         self.inner.node.client.result(job).await
     }
 
-    /// Waits for the output of a job by its id.
+    /// Waits for the output of a job by its id, for as long as [`result`](Self::result) does.
     ///
     /// # Errors
     /// As [`Client::result_of`].

@@ -86,6 +86,12 @@ async fn a_call_does_not_leave_when_the_store_answers_too_late() {
             assert_eq!(end(&world, job).await, "succeeded 7");
             let counts = world.job(job).await.job.counts;
             assert_eq!(counts.failed, 0, "nothing was sent, so nothing failed");
+            let outcomes = world.outcomes(job).await;
+            assert_eq!(
+                outcomes[0],
+                Some(AttemptOutcome::Released),
+                "it was put off"
+            );
         }
     }
 }

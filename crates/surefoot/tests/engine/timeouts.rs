@@ -164,8 +164,16 @@ async fn a_job_whose_deadline_passes_while_it_waits_is_a_dead_letter() {
         .await
         .unwrap();
     let now = engine.client().now();
+    let by = By {
+        actor: Actor::new("ann").unwrap(),
+        reason: "the provider is down".into(),
+    };
+    engine
+        .client()
+        .pause(&Queue::standard(), &by)
+        .await
+        .unwrap();
     let intent = Intent {
-        run_at: Some(now.after(s(100))),
         deadline_at: Some(now.after(s(50))),
         ..Intent::of(&Task::n(1)).unwrap()
     };

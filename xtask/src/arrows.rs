@@ -65,6 +65,7 @@ const HOUSES: &[House] = &[
             "surefoot-http",
             "surefoot-broker",
             "surefoot-server",
+            "surefoot-lab",
         ],
         tests_use: &[TESTKIT],
     },
@@ -92,8 +93,19 @@ const HOUSES: &[House] = &[
         tests_use: &[TESTKIT],
     },
     House {
+        name: "surefoot-lab",
+        uses: &[],
+        tests_use: &[],
+    },
+    House {
         name: "xtask",
         uses: &[],
+        tests_use: &[],
+    },
+    // Examples stand outside: they use what a reader would, and nobody uses them.
+    House {
+        name: "refund",
+        uses: &["surefoot", "surefoot-policy", "surefoot-store", TESTKIT],
         tests_use: &[],
     },
 ];

@@ -1,0 +1,46 @@
+//! Tells the refund stories one after the other: `cargo run -p refund`. It ends with exit code 1 when a customer was paid
+//! twice or not at all.
+
+use std::process::ExitCode;
+
+use refund::stories::{self, Told};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match tell().await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(fault) => {
+            eprintln!("refund: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn tell() -> Result<bool, refund::Fault> {
+    let mut once = true;
+    println!(
+        "{:<32} {:>5} {:>5}  what the user saw",
+        "story", "calls", "paid"
+    );
+    for told in [
+        stories::paid_and_silent().await?,
+        stories::never_paid().await?,
+        stories::paid_late().await?,
+        stories::webhook_first().await?,
+        stories::a_person_decides().await?,
+        stories::edited().await?,
+        stories::replayed_after_the_key_is_forgotten().await?,
+    ] {
+        let Told {
+            story,
+            states,
+            calls,
+            paid,
+            ..
+        } = &told;
+        println!("{story:<32} {calls:>5} {paid:>5}  {}", states.join(" > "));
+        once &= *paid == 1;
+    }
+    Ok(once)
+}

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::Queue;
@@ -13,7 +14,7 @@ use surefoot_core::settle::Settlement;
 use surefoot_core::time::Timestamp;
 
 use super::call::{Caller, Statement};
-use super::fault::broken;
+use super::fault::{Fault, broken};
 use super::front::{Place, Places};
 use super::row::{JobRow, column};
 use super::settle::rounds;
@@ -140,6 +141,26 @@ fn bind_places<'q>(statement: Statement<'q>, places: Option<Places>) -> Statemen
         .bind(given(begins, places.urgencies))
         .bind(given(begins, places.due))
         .bind(given(begins, places.seq))
+}
+
+/// Settles one attempt on the caller's connection and claims nothing.
+pub(super) async fn settle_in(
+    caller: &Caller,
+    connection: &mut PgConnection,
+    settlement: &Settlement,
+) -> Result<Settled, StoreError> {
+    let mut settled = [Settled::Stale];
+    for round in rounds(std::slice::from_ref(settlement)) {
+        let statement = bind_claim(round.bind(caller.statement(ADVANCE)), None);
+        let rows = bind_places(statement, None)
+            .bind(settlement.ended_at.as_micros())
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(|error| Fault::of(error).error)?;
+        round.told(Answer::read(&rows)?.settled, &mut settled)?;
+    }
+    let [settled] = settled;
+    Ok(settled)
 }
 
 /// What one statement answered.

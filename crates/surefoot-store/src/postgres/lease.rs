@@ -37,7 +37,8 @@ statements! {
         from unnest(array['overdue', 'ready', 'gated', 'scheduled', 'parked', 'crowded']) r (readiness)
         cross join lateral (
             select j.id, j.kind, j.starts, j.state, j.error, j.unknown, j.deadline_at from surefoot.job j
-            where j.readiness = r.readiness and j.deadline_at is not null and j.deadline_at <= $1
+            where j.readiness = r.readiness and j.deadline_at is not null and j.state <> 'verifying'
+                and j.deadline_at <= $1
             order by j.deadline_at limit $2) o
         order by o.deadline_at limit $2";
     EXPIRE = "-- expire

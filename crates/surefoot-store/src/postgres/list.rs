@@ -37,6 +37,7 @@ statements! {
     PENDING = page!("pending", "surefoot.live_job k where k.state = 'pending'");
     RUNNING = page!("running", "surefoot.live_job k where k.readiness = 'running'");
     RETRYING = page!("retrying", "surefoot.live_job k where k.state = 'retrying'");
+    VERIFYING = page!("verifying", "surefoot.live_job k where k.state = 'verifying'");
     DEAD = page!("dead", "surefoot.dead_job k where true");
     OF_FINGERPRINT = page!("by fingerprint", "surefoot.dead_job k where k.fingerprint = $8");
     SUCCEEDED = page!("succeeded", "surefoot.past_job k where k.state = 'succeeded'");
@@ -80,7 +81,8 @@ fn statement(filter: &JobFilter) -> &'static str {
         return OF_FINGERPRINT;
     }
     match (filter.state, &filter.kind) {
-        (Some(StateName::Retrying | StateName::Verifying), _) => RETRYING,
+        (Some(StateName::Retrying), _) => RETRYING,
+        (Some(StateName::Verifying), _) => VERIFYING,
         (Some(StateName::Running), _) => RUNNING,
         (Some(StateName::Dead), _) => DEAD,
         (Some(StateName::Cancelled), _) => CANCELLED,

@@ -27,6 +27,7 @@ const MIGRATIONS: &[Migration] = &[Migration {
         include_str!("migrations/0001/settle.sql"),
         include_str!("migrations/0001/enqueue.sql"),
         include_str!("migrations/0001/lease.sql"),
+        include_str!("migrations/0001/effect.sql"),
         include_str!("migrations/0001/look.sql"),
         include_str!("migrations/0001/history.sql"),
     ],

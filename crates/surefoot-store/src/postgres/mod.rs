@@ -5,7 +5,8 @@
 //!   time is closed, never used again. `fault` says what an error means, `front` where claims begin.
 //! - What must be atomic or must look twice (settle and claim, keys, limits, order) is a function in the database, laid
 //!   down by `migrations`; the verbs here bind arguments and read rows. `enqueue`, `group`, `advance`, `settle`, `lease`,
-//!   `steer`, `pause`, `record`, `list`, `depth`, `history`, `announce` hold them, each beside its SQL.
+//!   `steer`, `pause`, `record`, `list`, `depth`, `history`, `effect`, `announce` hold them, each beside its SQL.
+//! - `own_transaction` is what goes into the caller's own transaction.
 //!
 //! What must never happen here: a decision by a row that was read in an earlier statement, a write under a lease without
 //! the epoch in its condition, a session-level lock or setting that a verb relies on (poolers share sessions), and a
@@ -25,6 +26,7 @@ mod announce;
 mod call;
 mod connections;
 mod depth;
+mod effect;
 mod enqueue;
 mod fault;
 mod front;
@@ -34,6 +36,7 @@ mod lease;
 mod list;
 mod migrate;
 mod options;
+mod own_transaction;
 mod pause;
 mod port;
 mod record;

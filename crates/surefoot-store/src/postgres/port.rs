@@ -20,7 +20,9 @@ use surefoot_core::time::Timestamp;
 use super::enqueue::Patience;
 use super::lease::PostgresHeart;
 use super::store::PostgresStore;
-use super::{advance, announce, depth, enqueue, group, history, lease, list, pause, record, steer};
+use super::{
+    advance, announce, depth, effect, enqueue, group, history, lease, list, pause, record, steer,
+};
 
 fn bounded(items: usize) -> Result<(), StoreError> {
     if items > BATCH_MAX {
@@ -73,13 +75,8 @@ impl Store for PostgresStore {
         ))
     }
 
-    async fn late(
-        &self,
-        _job: JobId,
-        _epoch: Epoch,
-        _said: &ErrorText,
-    ) -> Result<bool, StoreError> {
-        Err(StoreError::Broken("late words are not kept yet".into()))
+    async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Result<bool, StoreError> {
+        effect::late(self.caller(), job, epoch, said).await
     }
 
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError> {
@@ -92,18 +89,20 @@ impl Store for PostgresStore {
 
     async fn write_effects(
         &self,
-        _writes: &[EffectWrite],
+        writes: &[EffectWrite],
         _now: Timestamp,
     ) -> Result<Vec<EffectWritten>, StoreError> {
-        Err(StoreError::Broken("effects are not kept yet".into()))
+        bounded(writes.len())?;
+        effect::write(self.caller(), writes).await
     }
 
-    async fn effects(&self, _jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
-        Err(StoreError::Broken("effects are not kept yet".into()))
+    async fn effects(&self, jobs: &[JobId]) -> Result<Vec<Effect>, StoreError> {
+        bounded(jobs.len())?;
+        effect::effects(self.caller(), jobs).await
     }
 
-    async fn hasten(&self, _job: JobId, _now: Timestamp) -> Result<bool, StoreError> {
-        Err(StoreError::Broken("effects are not kept yet".into()))
+    async fn hasten(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError> {
+        effect::hasten(self.caller(), job, now).await
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError> {

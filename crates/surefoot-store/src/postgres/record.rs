@@ -21,7 +21,7 @@ statements! {
             select array_agg(number order by number) as a_number, array_agg(epoch order by number) as a_epoch,
                 array_agg(worker order by number) as a_worker, array_agg(started_at order by number) as a_started_at,
                 array_agg(ended_at order by number) as a_ended_at, array_agg(outcome order by number) as a_outcome,
-                array_agg(error order by number) as a_error
+                array_agg(error order by number) as a_error, array_agg(late order by number) as a_late
             from (
                 select * from surefoot.attempt t where t.job = $1 order by t.number desc limit $2) t) a on true
         left join lateral (
@@ -82,10 +82,11 @@ fn attempts(row: &PgRow) -> Result<Vec<Attempt>, StoreError> {
     let mut ended = list::<i64>(row, "a_ended_at")?.into_iter();
     let mut outcomes = list::<String>(row, "a_outcome")?.into_iter();
     let mut errors = list::<Option<String>>(row, "a_error")?.into_iter();
+    let mut late = list::<Option<String>>(row, "a_late")?.into_iter();
     let mut attempts = Vec::new();
     for number in list::<i32>(row, "a_number")? {
         attempts.push(Attempt {
-            late: None,
+            late: next(&mut late, "a_late")?.map(ErrorText::from),
             number: u32::try_from(number).map_err(broken)?,
             epoch: Epoch(next(&mut epochs, "a_epoch")?),
             worker: Worker::new(next(&mut workers, "a_worker")?).map_err(broken)?,

@@ -48,7 +48,7 @@ const COMMON: [&str; 27] = [
     "cancel_requested",
 ];
 /// The columns of `known_job` that follow.
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "state",
     "ended_at",
     "text",
@@ -58,6 +58,7 @@ const KNOWN: [&str; 9] = [
     "attempt_ended_at",
     "outcome",
     "attempt_error",
+    "attempt_late",
 ];
 
 /// A row of which the columns from `first` on are those of a job.
@@ -248,8 +249,9 @@ impl<'r> JobRow<'r> {
         }
         let ended_at: Option<i64> = self.read(33)?;
         let error: Option<&str> = self.read(35)?;
+        let late: Option<&str> = self.read(36)?;
         Ok(Some(Attempt {
-            late: None,
+            late: late.map(ErrorText::from),
             number: self.count(15)?,
             epoch: Epoch(self.read(21)?),
             worker: self.parsed(22, str::parse)?,

@@ -5,7 +5,8 @@ use sqlx::{ConnectOptions, Executor, SqlSafeStr};
 use super::options::PostgresOptions;
 use super::store::PostgresStore;
 use super::{
-    advance, announce, call, depth, enqueue, history, lease, list, migrate, pause, record, steer,
+    advance, announce, call, depth, effect, enqueue, history, lease, list, migrate, pause, record,
+    steer,
 };
 
 #[tokio::test]
@@ -25,6 +26,7 @@ async fn every_statement_is_prepared_and_names_its_verb() {
         announce::ALL,
         call::ALL,
         depth::ALL,
+        effect::ALL,
         enqueue::ALL,
         history::ALL,
         lease::ALL,

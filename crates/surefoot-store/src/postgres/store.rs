@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use sqlx::PgConnection;
 use sqlx::postgres::PgConnectOptions;
 use surefoot_core::error::StoreError;
-use surefoot_core::port::{Enqueued, NewJob};
-use surefoot_core::time::Timestamp;
 
 use super::call::Caller;
 use super::connections::Connections;
 use super::front::Front;
 use super::group::Group;
+use super::migrate;
 use super::options::PostgresOptions;
 use super::schema::Schema;
-use super::{enqueue, migrate};
 
 /// Jobs in a PostgreSQL database of version 13 or newer, encoded in UTF8. Clones share its connections.
 ///
@@ -84,22 +81,6 @@ impl PostgresStore {
                 listen: options.listen()?,
             }),
         })
-    }
-
-    /// Writes a job down inside the caller's own transaction on `connection`: the job is there if and only if that
-    /// transaction commits. Waits for another open transaction that holds the job's key; if that one rolls back, this
-    /// one gets the key. The transaction must read what is committed, PostgreSQL's default. Nobody is notified: tell
-    /// other nodes by [`announce`](surefoot_core::port::Store::announce) after the commit, or let them poll.
-    ///
-    /// # Errors
-    /// Those of the statement, after which PostgreSQL takes nothing in this transaction but its rollback.
-    pub async fn enqueue_in(
-        &self,
-        connection: &mut PgConnection,
-        job: &NewJob,
-        now: Timestamp,
-    ) -> Result<Enqueued, StoreError> {
-        enqueue::enqueue_in(&self.shared.caller, connection, job, now).await
     }
 
     pub(super) fn caller(&self) -> &Caller {

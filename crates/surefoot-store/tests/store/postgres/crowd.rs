@@ -247,7 +247,7 @@ async fn a_settlement_finds_its_job_by_id_whatever_the_planner_knows() {
     let sql = format!(
         "select coalesce(sum(idx_tup_read), 0)::bigint, (select sum(idx_tup_read)::bigint from pg_stat_user_indexes
             where schemaname = '{schema}' and indexrelname = 'job_pkey')
-        from pg_stat_user_indexes where schemaname = '{schema}' and indexrelname in ('job_lane', 'job_retrying')",
+        from pg_stat_user_indexes where schemaname = '{schema}' and indexrelname in ('job_lane', 'job_again')",
         schema = options.schema
     );
     // A server process reports what it read up to a second late.

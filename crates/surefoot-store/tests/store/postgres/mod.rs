@@ -5,6 +5,7 @@ mod faults;
 mod fixture;
 mod history;
 mod migrate;
+mod own_outcome;
 mod own_transaction;
 mod pooler;
 mod programs;

@@ -32,6 +32,7 @@ fn programs_have_the_same_transcripts_as_over_the_model() {
                     "job_key",
                     "job_history",
                     "attempt",
+                    "effect",
                     "revision",
                     "action",
                     "queue_pause",

@@ -120,7 +120,8 @@ returns bigint language sql stable as $$
         order by j.due_at limit 1) f
 $$;
 
--- Takes jobs whose deadline passed out of the way; `expire` makes dead letters of them.
+-- Takes jobs whose deadline passed out of the way; `expire` makes dead letters of them. A verifying job is asked about
+-- whatever its deadline.
 create function surefoot.set_overdue_aside(p_now bigint) returns void language plpgsql as $$
 begin
     loop
@@ -128,7 +129,8 @@ begin
         where j.id = any (array(
             select o.id from unnest(array['ready', 'gated']) r (readiness) cross join lateral (
                 select j.id from surefoot.job j
-                where j.readiness = r.readiness and j.deadline_at is not null and j.deadline_at <= p_now
+                where j.readiness = r.readiness and j.deadline_at is not null and j.state <> 'verifying'
+                    and j.deadline_at <= p_now
                 order by j.deadline_at limit 5000 for update skip locked) o));
         exit when not found;
     end loop;
@@ -152,7 +154,7 @@ begin
     update surefoot.job j
     set state = 'running', readiness = 'running', starts = j.starts + 1, epoch = j.epoch + 1, worker = p_worker,
         started_at = p_now, was_due_at = j.due_at, due_at = least(p_now + t.lease, 253402300799000000),
-        recovery = t.recovery, cancel_requested = false
+        recovery = t.recovery, cancel_requested = j.cancel_requested and j.state = 'verifying'
     from unnest(p_kinds, p_leases, p_recoveries) t (kind, lease, recovery)
     where j.id = any (p_jobs) and t.kind = j.kind
     returning j.*;
@@ -228,7 +230,7 @@ begin
             select j.id, octet_length(j.payload) as bytes from surefoot.job j
             where j.readiness = 'ready' and j.queue = l.queue and j.kind = l.kind
                 and j.urgency = l.urgency and (j.due_at, j.seq) >= (l.due_at, l.seq) and j.due_at <= p_now
-                and (j.deadline_at is null or j.deadline_at > p_now)
+                and (j.deadline_at is null or j.deadline_at > p_now or j.state = 'verifying')
             order by j.due_at, j.seq limit l.take for update skip locked) p;
         exit when v_jobs is null;
         if v_bytes > 33554432 then

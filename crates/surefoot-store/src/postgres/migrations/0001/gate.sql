@@ -1,15 +1,15 @@
 -- Schema 1, the gated claim: under limits, and past jobs that stand behind an order key or a concurrency key. All of it
 -- runs while the gate is held, so what it counts cannot change by another gated claim before its commit.
 
--- Whether another job must go before this one: one that runs or retries under its order key or, unless it retries
--- itself and so holds the key, one that was enqueued earlier and is not settled.
+-- Whether another job must go before this one: one that runs, retries or verifies under its order key or, unless it
+-- does so itself and holds the key, one that was enqueued earlier and is not settled.
 create function surefoot.must_wait(p_job uuid, p_tenant text, p_order_key text, p_state text, p_seq bigint)
 returns boolean language sql stable as $$
     select p_order_key is not null and (
         exists (
             select from surefoot.job h
             where h.tenant = p_tenant and h.order_key = p_order_key and h.order_key is not null
-                and h.state in ('running', 'retrying') and h.id <> p_job)
+                and h.state in ('running', 'retrying', 'verifying') and h.id <> p_job)
         or (p_state = 'pending' and exists (
             select from surefoot.job e
             where e.tenant = p_tenant and e.order_key = p_order_key and e.order_key is not null
@@ -186,7 +186,7 @@ begin
                     where j.readiness = case when l.gated then 'gated' else 'ready' end
                         and j.queue = l.queue and j.kind = l.kind and j.urgency = l.urgency
                         and (j.due_at, j.seq) >= (l.due_at, l.seq) and j.due_at <= p_now
-                        and (j.deadline_at is null or j.deadline_at > p_now)
+                        and (j.deadline_at is null or j.deadline_at > p_now or j.state = 'verifying')
                     order by j.due_at, j.seq limit v_window) f) s
             order by s.rank, s.queue collate "C"
         loop

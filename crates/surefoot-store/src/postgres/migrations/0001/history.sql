@@ -1,5 +1,5 @@
 -- Schema 1, history: its partitions, and how it is dropped. A partition holds the jobs whose ids, and so whose enqueuing,
--- fall into one week; a table of attempts goes with it.
+-- fall into one week; a table of attempts and one of effects go with it.
 
 -- The lowest id of a time.
 create function surefoot.id_floor(p_micros bigint) returns uuid language sql immutable as $$
@@ -20,7 +20,7 @@ begin
     for v_number in 0..2 loop
         v_from := (p_now / v_week + v_number) * v_week;
         v_suffix := to_char(to_timestamp(v_from / 1000000) at time zone 'UTC', 'YYYYMMDD');
-        for t in select * from (values ('job_history', 'id'), ('attempt', 'job')) t (parent, id_column) loop
+        for t in select * from (values ('job_history', 'id'), ('attempt', 'job'), ('effect', 'job')) t (parent, id_column) loop
             continue when to_regclass(format('surefoot.%I', t.parent || '_' || v_suffix)) is not null;
             execute format(
                 'select exists (select from surefoot.%I where %I >= $1 and %I < $2)',
@@ -62,11 +62,20 @@ begin
     jobs_dropped := 0;
     more := false;
     -- The default partition, row by row: it holds ids of no known week, and what outlived its week.
-    select array_agg(d.id) into v_ids from (
-        select h.id from surefoot.job_history_default h where h.ended_at < p_cutoff order by h.ended_at limit 1000) d;
+    -- As many jobs as have 5,000 effects together, or the first one alone.
+    select array_agg(s.id) into v_ids
+    from (
+        select d.id, d.place, sum(e.effects) over (order by d.place) as effects
+        from (
+            select h.id, row_number() over (order by h.ended_at) as place
+            from surefoot.job_history_default h where h.ended_at < p_cutoff
+            order by h.ended_at limit 1000) d
+        cross join lateral (select count(*) as effects from surefoot.effect e where e.job = d.id) e) s
+    where s.effects <= 5000 or s.place = 1;
     if v_ids is not null then
         perform surefoot.forget(v_ids);
         delete from surefoot.attempt a where a.job = any (v_ids);
+        delete from surefoot.effect e where e.job = any (v_ids);
         delete from surefoot.job_history_default h where h.id = any (v_ids);
         get diagnostics jobs_dropped = row_count;
         more := true;
@@ -78,7 +87,7 @@ begin
             return;
         end if;
     end loop;
-    perform surefoot.drop_attempts(p_cutoff);
+    perform surefoot.drop_records(p_cutoff);
 end $$;
 
 -- Frees the keys of jobs that leave, and drops what people did to them.
@@ -158,20 +167,21 @@ begin
     return v_rows;
 end $$;
 
--- Drops the attempts of weeks of which no job is left anywhere.
-create function surefoot.drop_attempts(p_cutoff bigint) returns void language plpgsql as $$
+-- Drops the attempts and the effects of weeks of which no job is left anywhere.
+create function surefoot.drop_records(p_cutoff bigint) returns void language plpgsql as $$
 declare
     w record;
 begin
     for w in
-        select a.suffix from surefoot.weeks_of('attempt') a
+        select p.parent, a.suffix
+        from unnest(array['attempt', 'effect']) p (parent) cross join lateral surefoot.weeks_of(p.parent) a
         where a.over_at < p_cutoff and to_regclass(format('surefoot.%I', 'job_history_' || a.suffix)) is null
             and not exists (select from surefoot.job j where j.id >= a.low and j.id < a.high)
             and not exists (select from surefoot.dead_letter d where d.id >= a.low and d.id < a.high)
             and not exists (select from surefoot.job_history_default h where h.id >= a.low and h.id < a.high)
     loop
-        execute format('alter table surefoot.attempt detach partition surefoot.%I', 'attempt_' || w.suffix);
-        execute format('drop table surefoot.%I', 'attempt_' || w.suffix);
+        execute format('alter table surefoot.%I detach partition surefoot.%I', w.parent, w.parent || '_' || w.suffix);
+        execute format('drop table surefoot.%I', w.parent || '_' || w.suffix);
     end loop;
 exception when lock_not_available then
     null;

@@ -61,7 +61,8 @@ begin
         delete from surefoot.job j
         using unnest(p_jobs, p_starts, p_states, p_reasons, p_errors, p_fingerprints)
             i (job, starts, state, reason, error, fingerprint)
-        where j.id = i.job and j.starts = i.starts and j.state = i.state and j.deadline_at <= p_now
+        where j.id = i.job and j.starts = i.starts and j.state = i.state and j.state <> 'verifying'
+            and j.deadline_at <= p_now
         returning j.*, i.reason as dead_reason, i.error as last_words, i.fingerprint
     ),
     died as (
@@ -121,7 +122,7 @@ begin
     end loop;
     if j.id is null then
         return null;
-    elsif j.state = 'running' then
+    elsif j.state in ('running', 'verifying') then
         if not j.cancel_requested then
             update surefoot.job set cancel_requested = true where id = p_job;
             perform surefoot.record_action(p_job, 'cancel', p_actor, p_reason, p_now);
@@ -185,7 +186,9 @@ begin
     overriding system value
     values (
         d.id, d.seq, d.tenant, d.kind, d.key, d.queue, - d.priority, d.order_key, d.concurrency_key, d.payload,
-        d.revision, d.generation + case when p_effect = 'new' then 1 else 0 end, d.trace, d.enqueued_at, d.deadline_at,
+        d.revision, d.generation + case when p_effect = 'new' then 1 else 0 end, d.trace, d.enqueued_at,
+        -- A person wants it to run, also after its deadline.
+        case when d.deadline_at > p_now then d.deadline_at end,
         -- What is unknown of an effect stays so until there is a new one.
         d.starts, case when p_effect = 'new' then 0 else d.unknown end, d.epoch,
         surefoot.standing(d.order_key, d.concurrency_key, p_now, p_now), p_now);

@@ -7,7 +7,7 @@ select j.id, j.seq, j.tenant, j.kind, j.key, j.queue, (- j.urgency)::smallint as
     j.crashed, j.deferred, j.unknown, j.due_at, j.epoch, j.worker, j.started_at, j.due_at as lease_until, j.recovery,
     j.cancel_requested, j.state, null::bigint as ended_at, j.error as text, null::text as result,
     null::text as dead_reason, null::bigint as fingerprint, null::bigint as attempt_ended_at, null::text as outcome,
-    null::text as attempt_error, j.readiness
+    null::text as attempt_error, null::text as attempt_late, j.readiness
 from surefoot.job j;
 
 create view surefoot.dead_job as
@@ -16,7 +16,8 @@ select d.id, d.seq, d.tenant, d.kind, d.key, d.queue, d.priority, d.order_key, d
     d.unknown, null::bigint as due_at, d.epoch, null::text as worker, null::bigint as started_at,
     null::bigint as lease_until, null::text as recovery, false as cancel_requested, 'dead' as state,
     d.dead_at as ended_at, d.error as text, null::text as result, d.dead_reason, d.fingerprint,
-    null::bigint as attempt_ended_at, null::text as outcome, null::text as attempt_error, null::text as readiness
+    null::bigint as attempt_ended_at, null::text as outcome, null::text as attempt_error, null::text as attempt_late,
+    null::text as readiness
 from surefoot.dead_letter d;
 
 create view surefoot.past_job as
@@ -25,7 +26,7 @@ select h.id, h.seq, h.tenant, h.kind, h.key, h.queue, h.priority, h.order_key, h
     h.unknown, null::bigint as due_at, h.epoch, h.worker, h.started_at, null::bigint as lease_until,
     null::text as recovery, false as cancel_requested, h.state, h.ended_at, h.reason as text, h.result,
     null::text as dead_reason, null::bigint as fingerprint, h.attempt_ended_at, h.outcome, h.error as attempt_error,
-    null::text as readiness
+    h.late as attempt_late, null::text as readiness
 from surefoot.job_history h;
 
 create view surefoot.known_job as
@@ -33,12 +34,12 @@ select * from surefoot.live_job union all select * from surefoot.dead_job union 
 
 -- Every attempt, for people who ask in SQL; the running ones have no end.
 create view surefoot.every_attempt as
-select a.job, a.number, a.epoch, a.worker, a.started_at, a.ended_at, a.outcome, a.error from surefoot.attempt a
+select a.job, a.number, a.epoch, a.worker, a.started_at, a.ended_at, a.outcome, a.error, a.late from surefoot.attempt a
 union all
-select h.id, h.starts, h.epoch, h.worker, h.started_at, h.attempt_ended_at, h.outcome, h.error
+select h.id, h.starts, h.epoch, h.worker, h.started_at, h.attempt_ended_at, h.outcome, h.error, h.late
 from surefoot.job_history h where h.outcome is not null
 union all
-select j.id, j.starts, j.epoch, j.worker, j.started_at, null, null, null from surefoot.job j where j.state = 'running';
+select j.id, j.starts, j.epoch, j.worker, j.started_at, null, null, null, null from surefoot.job j where j.state = 'running';
 
 -- The lanes (queue, kind) of dead letters: one probe for each.
 create function surefoot.dead_lanes() returns table (queue text, kind text) language sql stable as $$

@@ -16,10 +16,11 @@ declare
     v_concurrency_keys text[] := '{}';
     v_applied uuid[] := '{}';
     v_count integer := 0;
-    v_waits constant boolean := p_next && array['pending', 'retrying'];
+    v_waits constant boolean := p_next && array['pending', 'retrying', 'verifying'];
     g record;
 begin
-    -- What is finished or dead leaves the small table, and so does what would wait again but was asked to stop.
+    -- What is finished or dead leaves the small table, and so does what would wait again but was asked to stop. What may
+    -- have happened cannot be stopped: it is verified, and its next holder is told.
     with item as (
         select * from unnest(
             p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts,
@@ -32,7 +33,7 @@ begin
         using item i
         where j.id = i.job and j.epoch = i.epoch and j.state = 'running'
             and (i.lapsed_before is null or j.due_at < i.lapsed_before)
-            and (i.next not in ('pending', 'retrying') or j.cancel_requested)
+            and i.next <> 'verifying' and (i.next not in ('pending', 'retrying') or j.cancel_requested)
         returning j.id, j.seq, j.tenant, j.kind, j.key, j.queue, - j.urgency as priority, j.order_key,
             j.concurrency_key, j.payload, j.revision, j.generation, j.trace, j.enqueued_at, j.deadline_at, j.starts,
             i.failed, i.crashed, i.deferred, i.unknown, j.epoch, j.worker, j.started_at,
@@ -78,7 +79,7 @@ begin
         array_agg(n.concurrency_key) filter (where n.concurrency_key is not null)
     into v_count, v_applied, v_order_tenants, v_order_keys, v_kinds, v_tenants, v_concurrency_keys
     from gone n;
-    -- What waits again stays, and leaves a record of its attempt. A retry holds its order key.
+    -- What waits again stays, and leaves a record of its attempt. A retry and a verification hold their order key.
     if v_waits then
         with went_on as (
             update surefoot.job j
@@ -90,7 +91,7 @@ begin
                 p_outcomes, p_errors, p_ended_at)
                 i (job, epoch, lapsed_before, failed, crashed, deferred, unknown, next, at, text, outcome, error,
                     ended_at)
-            where i.next in ('pending', 'retrying')
+            where i.next in ('pending', 'retrying', 'verifying')
                 and j.id = i.job and j.epoch = i.epoch and j.state = 'running'
                 and (i.lapsed_before is null or j.due_at < i.lapsed_before)
             returning j.id, j.tenant, j.kind, j.order_key, j.concurrency_key, j.state, j.starts, j.epoch, j.worker,
@@ -102,8 +103,8 @@ begin
             on conflict (job, number) do nothing
         )
         select count(*)::integer as count, array_agg(w.id) as applied,
-            array_agg(w.tenant) filter (where w.order_key is not null and w.state <> 'retrying') as order_tenants,
-            array_agg(w.order_key) filter (where w.order_key is not null and w.state <> 'retrying') as order_keys,
+            array_agg(w.tenant) filter (where w.order_key is not null and w.state = 'pending') as order_tenants,
+            array_agg(w.order_key) filter (where w.order_key is not null and w.state = 'pending') as order_keys,
             array_agg(w.kind) filter (where w.concurrency_key is not null) as kinds,
             array_agg(w.tenant) filter (where w.concurrency_key is not null) as tenants,
             array_agg(w.concurrency_key) filter (where w.concurrency_key is not null) as concurrency_keys

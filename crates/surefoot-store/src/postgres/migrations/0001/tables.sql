@@ -6,7 +6,7 @@
 -- key with others, so only a claim that holds the gate takes them); `scheduled` waits for its time; `parked` stands behind
 -- its order key, `crowded` behind its concurrency key; `overdue` is past its deadline; `running` is claimed.
 -- `due_at` is when a waiting job is due and when a running one's lease ends; the other columns of a lease stay when it
--- ends. There are few indexes, no checks and few conditions on indexes, because each costs every statement that writes
+-- ends. `cancel_requested` is set of a running job and of a verifying one, whose next holder is told. There are few indexes, no checks and few conditions on indexes, because each costs every statement that writes
 -- one row more than writing that row.
 create table surefoot.job (
     id uuid not null,
@@ -53,8 +53,9 @@ create index job_lane on surefoot.job (readiness, queue, kind, urgency, due_at, 
 create index job_line on surefoot.job (tenant, order_key, state, seq) where order_key is not null;
 create index job_sharing on surefoot.job (kind, readiness, tenant, concurrency_key, urgency, due_at, seq)
     where concurrency_key is not null;
-create index job_deadline on surefoot.job (readiness, deadline_at) where deadline_at is not null;
-create index job_retrying on surefoot.job (id) where state = 'retrying';
+-- A verifying job is asked about whatever its deadline.
+create index job_deadline on surefoot.job (readiness, deadline_at) where deadline_at is not null and state <> 'verifying';
+create index job_again on surefoot.job (state, id) where state in ('retrying', 'verifying');
 
 -- What will not run again by itself and waits for a person. A replay moves it back, with its seq and its epoch.
 create table surefoot.dead_letter (
@@ -100,7 +101,7 @@ create table surefoot.job_key (
 create index job_key_job on surefoot.job_key (job);
 
 -- Jobs that are finished, with their last attempt, whose number is `starts`; a job that never started has none
--- (`outcome` is null). Appended to, never changed. Partitioned by id, which begins with the time of enqueuing, so that
+-- (`outcome` is null). Appended to; only the late word of a lost attempt is put in afterwards. Partitioned by id, which begins with the time of enqueuing, so that
 -- one look-up is one probe and retention drops partitions. Ids of no known week go to the default partition.
 create table surefoot.job_history (
     id uuid not null,
@@ -133,6 +134,7 @@ create table surefoot.job_history (
     attempt_ended_at bigint,
     outcome text,
     error text,
+    late text,
     constraint job_history_pkey primary key (id),
     constraint job_history_state check (state in ('succeeded', 'cancelled', 'ignored'))
 ) partition by range (id);
@@ -143,7 +145,8 @@ create table surefoot.job_history_default partition of surefoot.job_history defa
 create index job_history_default_ended on surefoot.job_history_default (ended_at);
 
 -- Attempts after which their job went on: it was tried again, given back or died. The last attempt of a finished job
--- stands with it in job_history, the present one of a running job in job. Appended to, never changed.
+-- stands with it in job_history, the present one of a running job in job. Appended to; `late` is what the holder of a lost
+-- attempt said when it was settled without it.
 create table surefoot.attempt (
     job uuid not null,
     number integer not null,
@@ -153,9 +156,20 @@ create table surefoot.attempt (
     ended_at bigint not null,
     outcome text not null,
     error text,
+    late text,
     constraint attempt_pkey primary key (job, number)
 ) partition by range (job);
 create table surefoot.attempt_default partition of surefoot.attempt default;
+
+-- What is known of effects, each in one document. They stay as long as any job of their week.
+create table surefoot.effect (
+    job uuid not null,
+    place bigint not null,
+    version bigint not null,
+    document text not null,
+    constraint effect_pkey primary key (job, place)
+) partition by range (job);
+create table surefoot.effect_default partition of surefoot.effect default;
 
 -- Payloads that were replaced: number 0 is the payload as first enqueued.
 create table surefoot.revision (

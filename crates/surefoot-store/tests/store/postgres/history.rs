@@ -245,3 +245,72 @@ async fn maintenance_gives_way_to_those_who_work() {
         Some(StateName::Succeeded)
     );
 }
+
+/// Puts this many effects of each job on record, only quicker than one by one.
+async fn fill_effects(options: &PostgresOptions, effects_each: i64) {
+    let schema = &options.schema;
+    let sql = format!(
+        "insert into {schema}.effect (job, place, version, document)
+        select k.id, n - 1, 1, '{{}}' from {schema}.known_job k cross join generate_series(1, {effects_each}) n"
+    );
+    sqlx::raw_sql(AssertSqlSafe(sql))
+        .execute(&mut connection().await)
+        .await
+        .unwrap();
+}
+
+async fn finished(store: &PostgresStore, jobs: usize) -> Vec<JobId> {
+    let new: Vec<_> = (0..jobs).map(|_| job("mail")).collect();
+    store.enqueue(&new, START).await.unwrap();
+    let leased = take(store, "mail", 1000).await;
+    let ends: Vec<_> = leased.iter().map(|job| success(job, at(2))).collect();
+    store.advance(&ends, None, at(2)).await.unwrap();
+    leased.iter().map(|job| job.id).collect()
+}
+
+#[tokio::test]
+async fn jobs_with_many_effects_are_dropped_in_smaller_steps() {
+    let options = scratch();
+    let store = PostgresStore::open_with(options.clone()).await.unwrap();
+    finished(&store, 7).await;
+    fill_effects(&options, 1000).await;
+    let now = START.after(DAY * 30);
+    let step = store.maintain(DAY, now).await.unwrap();
+    assert_eq!((step.jobs_dropped, step.more), (5, true));
+    assert_eq!(rows_in(&options, "effect").await, 2000);
+    assert_eq!(maintained(&store, DAY, now).await, 2);
+    assert_eq!(rows_in(&options, "effect").await, 0);
+    // One job with more than a step takes is a step by itself.
+    finished(&store, 2).await;
+    fill_effects(&options, 6000).await;
+    assert_eq!(store.maintain(DAY, now).await.unwrap().jobs_dropped, 1);
+    assert_eq!(maintained(&store, DAY, now).await, 1);
+    assert_eq!(rows_in(&options, "effect").await, 0);
+}
+
+#[tokio::test]
+async fn effects_go_with_the_last_job_of_their_week() {
+    let options = scratch();
+    let store = PostgresStore::open_with(options.clone()).await.unwrap();
+    store.maintain(DAY, START).await.unwrap();
+    let done = finished(&store, 3).await;
+    let waiting = job("waiting");
+    store
+        .enqueue(std::slice::from_ref(&waiting), START)
+        .await
+        .unwrap();
+    fill_effects(&options, 2).await;
+    assert_eq!(rows_in(&options, "effect_20260226").await, 8);
+    let now = START.after(DAY * 31);
+    assert_eq!(maintained(&store, DAY * 7, now).await, 3);
+    assert_eq!(
+        store.effects(&done).await.unwrap(),
+        [],
+        "what a dropped job left is not told"
+    );
+    assert_eq!(rows_in(&options, "effect_20260226").await, 8);
+    store.cancel(waiting.id, &by(), now).await.unwrap();
+    assert_eq!(maintained(&store, DAY * 7, START.after(DAY * 200)).await, 1);
+    let left = partitions(&options, "effect").await;
+    assert!(!left.contains(&"effect_20260226".to_owned()), "{left:?}");
+}

@@ -199,6 +199,34 @@ async fn nobody_takes_the_job_while_the_transaction_is_open() {
     assert_eq!(shop.state().await.name(), StateName::Succeeded);
 }
 
+/// What the holder still writes under the lease that the transaction ends waits for it, and then comes too late.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_effect_is_written_under_a_lease_that_is_being_ended() {
+    let shop = Shop::open(job("refund")).await;
+    let effect = intended(&shop).await;
+    let mut connection = connection().await;
+    let mut tx = connection.begin().await.unwrap();
+    shop.refund(&mut tx, &shop.leased).await.unwrap();
+    let writer = tokio::spawn({
+        let store = shop.store.clone();
+        let write = EffectWrite {
+            effect: answered(&effect, Answer::MaybeApplied("?".into()), None, at(3)),
+            fence: Some(shop.leased.state.epoch),
+            lease_until: None,
+        };
+        async move { store.write_effects(&[write], at(3)).await }
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    tx.commit().await.unwrap();
+    assert_eq!(
+        writer.await.unwrap().unwrap(),
+        [EffectWritten::Stale],
+        "no-zombie-write"
+    );
+    let kept = shop.store.effects(&[shop.leased.id]).await.unwrap();
+    assert_eq!(kept, [effect]);
+}
+
 #[tokio::test]
 async fn the_next_in_line_comes_forward_with_the_commit() {
     let of = || NewJob {

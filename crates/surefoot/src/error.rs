@@ -20,9 +20,14 @@ pub enum Error {
     /// The priority is out of range.
     #[error("priority {0} is out of range, give {min} to {max}", min = PRIORITY_RANGE.start(), max = PRIORITY_RANGE.end())]
     Priority(i16),
-    /// The job could never run; nothing was written.
-    #[error(transparent)]
-    NeverRuns(#[from] NeverRuns),
+    /// The job could never run: it becomes due when its deadline is over. Nothing was written.
+    #[error(
+        "the deadline, by deadline_at or by the kind's policy, is not after run_at, so the job could never run"
+    )]
+    DueTooLate,
+    /// The job could never run: its deadline lies in the past. Nothing was written.
+    #[error("deadline_at has passed, so the job could never run")]
+    DeadlinePassed,
     /// A pull worker may not be called what only nodes are called.
     #[error(
         "worker {0} begins with {NODE_PREFIX}, which is kept for nodes of the engine; choose another name"
@@ -62,26 +67,14 @@ impl Error {
             Self::Name(_)
             | Self::Payload(_)
             | Self::Priority(_)
-            | Self::NeverRuns(_)
+            | Self::DueTooLate
+            | Self::DeadlinePassed
             | Self::ReservedWorker(_)
             | Self::TooMany { .. }
             | Self::Conflict(_)
             | Self::Unfinished { .. } => false,
         }
     }
-}
-
-/// Why a job could never run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NeverRuns {
-    /// It becomes due when its deadline is over.
-    #[error(
-        "the deadline, by deadline_at or by the kind's policy, is not after run_at, so the job could never run"
-    )]
-    DueTooLate,
-    /// Its deadline lies in the past.
-    #[error("deadline_at has passed, so the job could never run")]
-    Passed,
 }
 
 /// Why a job has no result.

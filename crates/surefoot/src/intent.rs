@@ -7,7 +7,7 @@ use surefoot_core::payload::Payload;
 use surefoot_core::port::NewJob;
 use surefoot_core::time::Timestamp;
 
-use crate::error::{Error, NeverRuns};
+use crate::error::Error;
 use crate::job::Job;
 
 /// What a caller wants to happen once.
@@ -99,10 +99,10 @@ impl Intent {
 }
 
 /// Why a job that is written at `now` could never run: its deadline ends before it may start.
-pub(crate) fn never_runs(job: &NewJob, now: Timestamp) -> Option<NeverRuns> {
+pub(crate) fn never_runs(job: &NewJob, now: Timestamp) -> Option<Error> {
     let deadline_at = job.deadline_at?;
     if job.run_at.is_some_and(|run_at| deadline_at <= run_at) {
-        return Some(NeverRuns::DueTooLate);
+        return Some(Error::DueTooLate);
     }
-    (deadline_at <= now).then_some(NeverRuns::Passed)
+    (deadline_at <= now).then_some(Error::DeadlinePassed)
 }

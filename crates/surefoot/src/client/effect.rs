@@ -80,12 +80,16 @@ pub enum EffectTold {
     HeldByNode,
 }
 
-/// A job that a pull worker holds, or why it does not.
-enum Held {
-    Job(Box<LeasedJob>),
-    Stale,
-    NotFound,
-    HeldByNode,
+/// Who holds a job.
+enum Holder {
+    /// This pull worker.
+    Worker(Box<LeasedJob>),
+    /// A node of the engine.
+    Node,
+    /// Somebody under another epoch, or nobody.
+    Other,
+    /// There is no such job.
+    NoJob,
 }
 
 impl Client {
@@ -110,10 +114,10 @@ impl Client {
         declared: Declared,
     ) -> Result<EffectBegun, StoreError> {
         let job = match self.held(job, epoch).await? {
-            Held::Job(job) => job,
-            Held::Stale => return Ok(EffectBegun::Stale),
-            Held::NotFound => return Ok(EffectBegun::NotFound),
-            Held::HeldByNode => return Ok(EffectBegun::HeldByNode),
+            Holder::Worker(job) => job,
+            Holder::Other => return Ok(EffectBegun::Stale),
+            Holder::NoJob => return Ok(EffectBegun::NotFound),
+            Holder::Node => return Ok(EffectBegun::HeldByNode),
         };
         let policy = self.policies.policy(&job.kind);
         if let Err(faults) = checked(declared.terms, None, policy.lease) {
@@ -184,7 +188,8 @@ impl Client {
     }
 
     /// Keeps what a provider said when a pull worker asked it what became of an effect. What follows stands in the answer:
-    /// confirmed, absent (begin it again), unknown until it may be asked again, or in need of a person.
+    /// confirmed, absent (begin it again), unknown until it may be asked again, or in need of a person. Of a question that was
+    /// asked too early only "it happened" counts.
     ///
     /// # Errors
     /// What the store answered; the same call may be repeated.
@@ -199,7 +204,7 @@ impl Client {
         let (now, roll) = (self.now(), self.dice.roll());
         self.told(job, epoch, place, |known, job| match known.state {
             EffectState::Intended { .. } | EffectState::Unknown { .. } => {
-                if known.ask_from() > now {
+                if known.ask_from() > now && !matches!(verdict, Verdict::Happened { .. }) {
                     return After::Stands;
                 }
                 tell_verified(self, &job.kind, known, &verdict);
@@ -223,10 +228,10 @@ impl Client {
         decide: impl Fn(&Effect, &LeasedJob) -> After,
     ) -> Result<EffectTold, StoreError> {
         let job = match self.held(job, epoch).await? {
-            Held::Job(job) => job,
-            Held::Stale => return Ok(EffectTold::Stale),
-            Held::NotFound => return Ok(EffectTold::NotFound),
-            Held::HeldByNode => return Ok(EffectTold::HeldByNode),
+            Holder::Worker(job) => job,
+            Holder::Other => return Ok(EffectTold::Stale),
+            Holder::NoJob => return Ok(EffectTold::NotFound),
+            Holder::Node => return Ok(EffectTold::HeldByNode),
         };
         let mut known = self.effect(job.id, place).await?;
         for _ in 0..ROUNDS_MAX {
@@ -304,12 +309,12 @@ impl Client {
             .ok_or_else(|| StoreError::Broken("a write of an effect had no answer".to_owned()))
     }
 
-    async fn held(&self, job: JobId, epoch: Epoch) -> Result<Held, StoreError> {
+    async fn held(&self, job: JobId, epoch: Epoch) -> Result<Holder, StoreError> {
         Ok(match self.leased(job, epoch).await? {
-            None => Held::NotFound,
-            Some(Err(_)) => Held::Stale,
-            Some(Ok(leased)) if holder::is_node(&leased.state.worker) => Held::HeldByNode,
-            Some(Ok(leased)) => Held::Job(Box::new(leased)),
+            None => Holder::NoJob,
+            Some(Err(_)) => Holder::Other,
+            Some(Ok(leased)) if holder::is_node(&leased.state.worker) => Holder::Node,
+            Some(Ok(leased)) => Holder::Worker(Box::new(leased)),
         })
     }
 }

@@ -23,7 +23,7 @@ impl Client {
     /// Hands in an intent. While the store is unavailable it is tried up to three times under the same id.
     ///
     /// # Errors
-    /// [`Error::Priority`]; [`Error::NeverRuns`], unless the key is held already; [`Error::Store`] when the store stayed unavailable or refused. After an unavailable store
+    /// [`Error::Priority`]; [`Error::DueTooLate`] and [`Error::DeadlinePassed`], unless the key is held already; [`Error::Store`] when the store stayed unavailable or refused. After an unavailable store
     /// nobody knows whether the job was written: hand it in again under a key.
     pub async fn enqueue(&self, intent: Intent) -> Result<Enqueued, Error> {
         let answers = self.enqueue_many(vec![intent]).await?;
@@ -90,7 +90,7 @@ impl Client {
         let deadline_at = intent.deadline_at.or_else(from_policy);
         let job = intent.into_new_job(JobId::new(now, self.dice.bytes()), deadline_at)?;
         match never_runs(&job, now) {
-            Some(why) if !self.is_held(&job).await? => Err(why.into()),
+            Some(why) if !self.is_held(&job).await? => Err(why),
             Some(_) | None => Ok(job),
         }
     }

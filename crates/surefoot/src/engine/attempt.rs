@@ -34,11 +34,11 @@ pub(super) struct Ended {
 
 /// What an attempt leaves.
 pub(super) enum End {
-    /// What follows, and besides what the handler was given for a transaction of its own, if it is another one: where the
-    /// first is refused, that transaction may have been committed.
+    /// What follows, and besides what the handler was given for a transaction of its own: where the first is refused, that
+    /// transaction may have been committed.
     Settled {
-        settlement: Settlement,
-        handed: Option<Settlement>,
+        settlement: Box<Settlement>,
+        handed: Option<Box<Settlement>>,
     },
     /// The lease was lost, so nothing follows. What the handler had to say then is kept with its attempt.
     Lost { said: Option<ErrorText> },
@@ -259,26 +259,20 @@ impl Attempt {
     }
 }
 
-/// What follows from a report. A success that the handler was given for its own transaction is sent as it was given, so that
-/// the store knows it again.
+/// What follows from a report.
 fn settled_by(node: &Node, book: &Book, job: &LeasedJob, report: Report) -> End {
-    let report = book.report(report);
-    let handed = book.handed();
-    if let (Report::Succeeded(_), Some(settlement)) = (&report, &handed) {
-        return End::Settled {
-            settlement: settlement.clone(),
-            handed: None,
-        };
-    }
     let settlement = settle(
         job,
         &book.effects(),
-        report,
+        book.report(report),
         node.client.policies().policy(&job.kind),
         node.client.now(),
         node.client.dice().roll(),
     );
-    End::Settled { settlement, handed }
+    End::Settled {
+        settlement: Box::new(settlement),
+        handed: book.handed().map(Box::new),
+    }
 }
 
 /// Whether an attempt is only there to ask: its deadline passed, and what may have happened must be known all the same.

@@ -45,7 +45,7 @@ struct Waiting {
     running: Arc<Running>,
     settlement: Settlement,
     /// What the handler may have committed in a transaction of its own: to be tried where the settlement is stale.
-    handed: Option<Settlement>,
+    handed: Option<Box<Settlement>>,
 }
 
 /// What a holder said that had lost its lease.
@@ -93,7 +93,7 @@ impl Backlog {
             End::Settled { settlement, handed } => self.waiting.push_back(Waiting {
                 job,
                 running,
-                settlement,
+                settlement: *settlement,
                 handed,
             }),
             End::Lost { said } => {
@@ -156,7 +156,7 @@ impl Backlog {
             let Some(mut waiting) = waiting else { return };
             if let (Settled::Stale, Some(handed)) = (settled, waiting.handed.take()) {
                 // The handler's own transaction may have been committed, whatever it said afterwards.
-                waiting.settlement = handed;
+                waiting.settlement = *handed;
                 self.waiting.push_back(waiting);
                 continue;
             }

@@ -96,6 +96,42 @@ async fn a_call_does_not_leave_when_the_store_answers_too_late() {
     }
 }
 
+/// No heartbeat gets through: the write that lets the call leave makes room for it.
+#[tokio::test(start_paused = true)]
+async fn the_lease_has_room_for_the_whole_call() {
+    let (world, faulty) = faulty();
+    for _ in 0..1000 {
+        faulty.next(Verb::Beat, Fault::Before);
+    }
+    let provider = Provider::doing(&[Act::Silent]);
+    let called = provider.clone();
+    let run = move |task: Task, cx: Cx| {
+        let provider = called.clone();
+        async move {
+            tokio::time::sleep(s(28)).await;
+            refund(&cx, "psp.refund", task.n, provider, How::Verify).await
+        }
+    };
+    let tight = JobPolicy {
+        lease: s(31),
+        ..policy()
+    };
+    let engine = world.node().handle(run, tight).start().await.unwrap();
+    let job = engine.enqueue(Task::n(7)).await.unwrap().id;
+    tokio::time::sleep(s(29)).await;
+    let effect = &engine.client().effects(job).await.unwrap()[0];
+    let lease_until = world
+        .job(job)
+        .await
+        .job
+        .into_leased()
+        .unwrap()
+        .state
+        .lease_until;
+    let call_ends = effect.leaves_by.unwrap().after(effect.terms.timeout);
+    assert!(lease_until > call_ends, "{lease_until} {call_ends}");
+}
+
 /// What another node would write if it took this one for dead.
 async fn steal(world: &World, job: surefoot::core::id::JobId) {
     let leased = world.job(job).await.job.into_leased().unwrap();

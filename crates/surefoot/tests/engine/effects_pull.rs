@@ -88,6 +88,7 @@ async fn a_worker_sends_under_the_engines_key_and_never_again() {
     let world = World::new();
     let client = client(&world).await;
     let (job, epoch) = leased(&client).await;
+    tokio::time::sleep(s(33)).await;
     let EffectBegun::Send { key, leave_within } = begun(&client, job, epoch, VERIFY).await else {
         panic!("a first effect is sent");
     };
@@ -168,6 +169,25 @@ async fn a_worker_asks_before_it_sends_again() {
         report(&client, job, epoch, done).await,
         StateName::Succeeded
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_question_that_was_asked_too_early_only_that_it_happened_counts() {
+    let world = World::new();
+    let client = client(&world).await;
+    let (job, epoch) = leased(&client).await;
+    begun(&client, job, epoch, VERIFY).await;
+    let plan = plan();
+    for (verdict, expected) in [
+        (Verdict::NeedsHuman("who knows".into()), "intended"),
+        (Verdict::DidNotHappen, "intended"),
+        (Verdict::happened(&7).unwrap(), "confirmed"),
+    ] {
+        let told = client
+            .verdict_on_effect(job, epoch, 0, verdict, &plan)
+            .await;
+        assert_eq!(on_record(told.unwrap()).state.as_str(), expected);
+    }
 }
 
 #[tokio::test(start_paused = true)]

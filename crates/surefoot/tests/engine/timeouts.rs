@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use surefoot::core::id::{Actor, Key, Kind, Queue};
 use surefoot::core::job::{AttemptOutcome, DeadReason, StateName};
+use surefoot::core::payload::Payload;
+use surefoot::core::port::{By, Enqueued};
 use surefoot::core::timeouts::TimeoutKind;
-use surefoot::{CancelCause, Cx, Failure, Intent, JobPolicy, Recovery};
+use surefoot::{CancelCause, Cx, Error, Failure, Intent, JobPolicy, Recovery};
 use tokio::time::Instant;
 
 use crate::world::{Task, World, ms, notes, policy_with_backoff, s};
@@ -183,4 +186,39 @@ async fn a_job_whose_deadline_passes_while_it_waits_is_a_dead_letter() {
     tokio::time::sleep(s(9)).await;
     assert_eq!(world.death(job).await.reason, DeadReason::Deadline);
     assert_eq!(world.told.count("dead deadline"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_could_never_run_is_refused_at_every_door_but_a_repetition_is_answered() {
+    let world = World::new();
+    let policy = JobPolicy {
+        deadline: Some(s(60)),
+        ..JobPolicy::default()
+    };
+    let kind = Kind::new("picky").unwrap();
+    let node = world.node().declare(kind.clone(), policy);
+    let engine = node.start().await.unwrap();
+    let client = engine.client();
+    let now = client.now();
+    let intent = |run_at: Option<u64>, deadline_at: Option<u64>| Intent {
+        key: Some(Key::new("1").unwrap()),
+        run_at: run_at.map(|at| now.after(s(at))),
+        deadline_at: deadline_at.map(|at| now.after(s(at))),
+        ..Intent::new(kind.clone(), Payload::null())
+    };
+    for late in [
+        intent(Some(10), Some(10)),
+        intent(Some(10), Some(9)),
+        intent(Some(60), None),
+    ] {
+        let refused = client.enqueue(late).await.unwrap_err();
+        assert!(matches!(refused, Error::DueTooLate), "{refused}");
+    }
+    let refused = client.enqueue(intent(None, Some(0))).await.unwrap_err();
+    assert!(matches!(refused, Error::DeadlinePassed), "{refused}");
+
+    let soon = intent(None, Some(1));
+    let job = client.enqueue(soon.clone()).await.unwrap().job();
+    tokio::time::sleep(s(2)).await;
+    assert_eq!(client.enqueue(soon).await.unwrap(), Enqueued::Existing(job));
 }

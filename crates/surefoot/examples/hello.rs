@@ -1,5 +1,5 @@
-//! The smallest complete program: define a job, run it, hand one in, read its result. It keeps its jobs in
-//! `surefoot.db`; run it twice and the second run finds the refund done.
+//! The smallest complete program: a job with one effect. It keeps its jobs in `surefoot.db`; run it twice and the second
+//! run finds the refund done.
 
 use std::time::Duration;
 
@@ -22,12 +22,11 @@ impl Job for Refund {
 }
 
 async fn refund(job: Refund, cx: Cx) -> Outcome<String> {
-    // The place to call the provider: under this key, the same over every retry and crash. What an unknown outcome means
-    // must be said; here the provider knows a key again for a day.
-    let a_day = Duration::from_secs(24 * 60 * 60);
+    let day = Duration::from_secs(24 * 60 * 60);
     cx.effect("psp.refund")
-        .recover(SameKey::kept_for(a_day))
+        .recover(SameKey::kept_for(day)) // what to do when the outcome is unknown; it does not compile without
         .call(|key| async move {
+            // The place to call the provider: under this key, the same over every retry and crash.
             println!("refunding {} cents under the key {key}", job.cents);
             Ok(format!("refunded {} cents", job.cents))
         })

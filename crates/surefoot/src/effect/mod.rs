@@ -38,4 +38,4 @@ pub(crate) use outrun::{After, outrun};
 pub(crate) use pace::{LEAVE_WITHIN, checked, refusal_to_send};
 pub use recover::{AtMostOnce, Recover, Repeatable, SameKey, Verify, VerifyBy};
 pub(crate) use step::step;
-pub(crate) use tell::{tell_changed, tell_disputed, tell_verified};
+pub(crate) use tell::{tell_changed, tell_disputed, tell_left_open, tell_verified};

@@ -2,6 +2,7 @@
 
 use surefoot_core::effect::{Effect, EffectState, Unknown, Verdict};
 use surefoot_core::id::Kind;
+use surefoot_core::settle::Next;
 
 use crate::client::Client;
 use crate::observe::Event;
@@ -23,6 +24,25 @@ pub(crate) fn tell_changed(client: &Client, kind: &Kind, before: Option<&Effect>
     if !needs_person(effect) || before.is_some_and(needs_person) {
         return;
     }
+    alert(client, kind, effect);
+}
+
+/// Tells of the effects that an attempt left on their way when it made its job a dead letter: nothing was written of them, and
+/// all the same only a person can go on.
+pub(crate) fn tell_left_open(client: &Client, kind: &Kind, next: &Next, effects: &[Effect]) {
+    if !matches!(next, Next::Dead(_)) {
+        return;
+    }
+    let on_its_way = |effect: &&Effect| {
+        matches!(effect.state, EffectState::Intended { .. })
+            && effect.terms.unknown == Unknown::AtMostOnce
+    };
+    for effect in effects.iter().filter(on_its_way) {
+        alert(client, kind, effect);
+    }
+}
+
+fn alert(client: &Client, kind: &Kind, effect: &Effect) {
     let (job, name) = (effect.job, &effect.name);
     tracing::warn!(%job, effect = %name, "an effect needs a person");
     client

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::EngineOptions;
 use super::node::Node;
 use crate::cx::{CancelCause, Cx};
-use crate::effect::Book;
+use crate::effect::{Book, tell_left_open};
 use crate::handler::Handler;
 use crate::running::Running;
 
@@ -261,14 +261,16 @@ impl Attempt {
 
 /// What follows from a report.
 fn settled_by(node: &Node, book: &Book, job: &LeasedJob, report: Report) -> End {
+    let effects = book.effects();
     let settlement = settle(
         job,
-        &book.effects(),
+        &effects,
         book.report(report),
         node.client.policies().policy(&job.kind),
         node.client.now(),
         node.client.dice().roll(),
     );
+    tell_left_open(&node.client, &job.kind, &settlement.next, &effects);
     End::Settled {
         settlement: Box::new(settlement),
         handed: book.handed().map(Box::new),

@@ -14,7 +14,7 @@ use surefoot_core::settle::{Report, Settlement, settle};
 use tokio::time::sleep;
 
 use super::node::Node;
-use crate::effect::present;
+use crate::effect::{present, tell_left_open};
 use crate::observe::Event;
 use crate::settled::tell_settled;
 
@@ -153,7 +153,9 @@ async fn settle_page(node: &Node, page: &[LeasedJob]) -> Result<(), StoreError> 
     for ((job, settlement), settled) in page.iter().zip(&settlements).zip(advanced.settled) {
         match settled {
             Settled::Applied | Settled::Already => {
-                tell_settled(&node.client, job, settlement, settled)
+                tell_settled(&node.client, job, settlement, settled);
+                let own = of_job(job, &effects);
+                tell_left_open(&node.client, &job.kind, &settlement.next, &own);
             }
             // It was extended, settled or reaped by another node meanwhile.
             Settled::Stale => {}
@@ -163,9 +165,13 @@ async fn settle_page(node: &Node, page: &[LeasedJob]) -> Result<(), StoreError> 
     Ok(())
 }
 
-fn decided(node: &Node, job: &LeasedJob, all: &[Effect]) -> Settlement {
+fn of_job(job: &LeasedJob, all: &[Effect]) -> Vec<Effect> {
     let own = all.iter().filter(|effect| effect.job == job.id);
-    let effects = present(own.cloned().collect(), job.generation);
+    present(own.cloned().collect(), job.generation)
+}
+
+fn decided(node: &Node, job: &LeasedJob, all: &[Effect]) -> Settlement {
+    let effects = of_job(job, all);
     let report = if node.never_started(job) {
         Report::Released("the answer to its claim was lost, so it never started".into())
     } else {

@@ -137,6 +137,8 @@ async fn a_call_under_way_is_lost_with_its_node() {
                 expected,
                 "{how:?} {act:?}"
             );
+            let alerts = world.told.count("needs human psp.refund");
+            assert_eq!(alerts, usize::from(how == How::Once), "{how:?} {act:?}");
             let lost = Some(AttemptOutcome::Lost);
             assert_eq!(world.outcomes(job).await[0], lost, "{how:?} {act:?}");
         }

@@ -265,6 +265,8 @@ async fn a_drain_in_the_middle_of_a_call_leaves_a_job_that_asks() {
         assert_eq!(state, expected_state, "{how:?}");
         let counts = world.job(job).await.job.counts;
         assert_eq!((counts.failed, counts.deferred), (0, 1), "{how:?}");
+        let alerts = world.told.count("needs human psp.refund");
+        assert_eq!(alerts, usize::from(how == How::Once), "{how:?}");
         let _next = node(&world, &provider, how).await;
         assert_eq!(end(&world, job).await, expected, "{how:?}");
         let seen = (provider.ledger.len(), provider.calls.len());

@@ -254,6 +254,30 @@ async fn a_replay_as_a_new_effect_has_a_new_key() {
     assert_eq!(late.unwrap(), Resolved::NotFound);
 }
 
+/// The replaced effect is no doubt of this job any more, also before the new one is begun.
+#[tokio::test(start_paused = true)]
+async fn a_replay_as_a_new_effect_may_fail_before_it_is_begun() {
+    let world = World::new();
+    let provider = Provider::doing(&[Act::Silent]);
+    let called = provider.clone();
+    let run = move |task: Task, cx: surefoot::Cx| {
+        let provider = called.clone();
+        async move {
+            if cx.attempt() == 2 {
+                return Err(surefoot::Failure::transient("the ledger is away"));
+            }
+            crate::effects_world::refund(&cx, "psp.refund", task.n, provider, How::Once).await
+        }
+    };
+    let engine = world.node().handle(run, Default::default());
+    let engine = engine.start().await.unwrap();
+    let job = engine.enqueue(Task::n(7)).await.unwrap().id;
+    assert_eq!(end(&world, job).await, "outcome_unknown");
+    replay(&engine, job, ReplayEffect::New).await;
+    assert_eq!(end(&world, job).await, "succeeded 7");
+    assert_eq!(provider.ledger.all(), [format!("{job}.2")]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_replay_as_the_same_effect_is_sent_under_the_same_key() {
     let world = World::new();

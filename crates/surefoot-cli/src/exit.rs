@@ -235,6 +235,8 @@ impl From<surefoot::Error> for Failed {
             surefoot::Error::Name(_)
             | surefoot::Error::Payload(_)
             | surefoot::Error::Priority(_)
+            | surefoot::Error::DueTooLate
+            | surefoot::Error::DeadlinePassed
             | surefoot::Error::ReservedWorker(_)
             | surefoot::Error::TooMany { .. } => Self::new(Code::Usage, chain(&error), ""),
         }

@@ -161,5 +161,5 @@ pub(crate) struct Document(pub(crate) Arc<str>);
     security(())
 )]
 pub(crate) async fn openapi(Extension(Document(text)): Extension<Document>) -> impl IntoResponse {
-    ([(CONTENT_TYPE, "application/json")], text.to_string())
+    ([(CONTENT_TYPE, "application/json")], format!("{text}\n"))
 }

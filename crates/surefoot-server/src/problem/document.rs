@@ -78,8 +78,8 @@ impl Problem {
         }
     }
 
-    pub(crate) fn with_field(mut self, field: impl Into<String>) -> Self {
-        self.members.field = Some(field.into());
+    pub(crate) fn with_field(mut self, field: impl Into<Option<String>>) -> Self {
+        self.members.field = field.into();
         self
     }
 
@@ -149,7 +149,9 @@ pub(crate) async fn render(request: Request, next: Next) -> Response {
     let Some(problem) = response.extensions_mut().remove::<Problem>() else {
         return response;
     };
-    let document = serde_json::to_vec(&problem.document(instance)).unwrap_or_default();
+    let mut document = serde_json::to_vec(&problem.document(instance)).unwrap_or_default();
+    // For those who read it in a terminal.
+    document.push(b'\n');
     response.headers_mut().remove(CONTENT_LENGTH);
     response
         .headers_mut()

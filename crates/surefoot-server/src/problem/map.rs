@@ -24,7 +24,7 @@ const KEY_SHOWN_MAX: usize = 100;
 impl Problem {
     /// A field of the body that is not valid.
     pub(crate) fn field(field: &str, detail: impl Into<String>) -> Self {
-        Self::new(&kind::INVALID_FIELD, detail).with_field(field)
+        Self::new(&kind::INVALID_FIELD, detail).with_field(field.to_owned())
     }
 
     /// A name in a field of the body that does not fit its bounds.
@@ -34,14 +34,14 @@ impl Problem {
 
     /// A parameter of the query that is not valid.
     pub(crate) fn parameter(parameter: &str, detail: impl Into<String>) -> Self {
-        Self::new(&kind::INVALID_QUERY, detail).with_field(parameter)
+        Self::new(&kind::INVALID_QUERY, detail).with_field(parameter.to_owned())
     }
 
     /// A JSON value in a field of the body that is no payload.
     pub(crate) fn payload(field: &str, error: &PayloadError) -> Self {
         match error {
             PayloadError::TooLarge { .. } => {
-                Self::new(&kind::BODY_TOO_LARGE, error.to_string()).with_field(field)
+                Self::new(&kind::BODY_TOO_LARGE, error.to_string()).with_field(field.to_owned())
             }
             PayloadError::NotJson(_)
             | PayloadError::Unserializable(_)
@@ -88,7 +88,7 @@ impl Problem {
         );
         Self::new(&kind::EFFECT_CHOICE_REQUIRED, detail)
             .with_job(job)
-            .with_field("effect")
+            .with_field("effect".to_owned())
     }
 
     /// The effect was begun under this lease and its answer is missing.
@@ -150,13 +150,14 @@ impl Problem {
         let fault = error.inner();
         match fault.classify() {
             serde_json::error::Category::Data => {
-                let path = error.path().to_string();
-                let problem = Self::new(&kind::INVALID_FIELD, fault.to_string());
-                if path == "." {
-                    problem
-                } else {
-                    problem.with_field(path)
-                }
+                let detail = fault.to_string();
+                let path = Some(error.path().to_string()).filter(|path| path != ".");
+                let field = match (path, missing(&detail)) {
+                    (Some(path), Some(name)) => Some(format!("{path}.{name}")),
+                    (Some(path), None) => Some(path),
+                    (None, name) => name.map(str::to_owned),
+                };
+                Self::new(&kind::INVALID_FIELD, detail).with_field(field)
             }
             serde_json::error::Category::Syntax
             | serde_json::error::Category::Eof
@@ -203,6 +204,9 @@ impl From<Error> for Problem {
             Error::Conflict(holder) => Self::key_conflict(holder),
             Error::Payload(error) => Self::payload("payload", &error),
             Error::Priority(_) => Self::field("priority", error.to_string()),
+            Error::DueTooLate | Error::DeadlinePassed => {
+                Self::field("deadline_at", error.to_string())
+            }
             Error::ReservedWorker(_) => Self::field("worker", error.to_string()),
             Error::Name(_) | Error::TooMany { .. } => {
                 Self::new(&kind::INVALID_FIELD, error.to_string())
@@ -216,7 +220,9 @@ impl From<Error> for Problem {
 
 impl From<QueryRejection> for Problem {
     fn from(rejection: QueryRejection) -> Self {
-        Self::new(&kind::INVALID_QUERY, rejection.body_text())
+        let detail = rejection.body_text();
+        let parameter = at_fault(&detail).map(str::to_owned);
+        Self::new(&kind::INVALID_QUERY, detail).with_field(parameter)
     }
 }
 
@@ -227,6 +233,24 @@ impl From<BytesRejection> for Problem {
             return Self::new(&kind::BODY_TOO_LARGE, detail);
         }
         Self::new(&kind::INVALID_JSON, "the body broke off")
+    }
+}
+
+/// The field that a text of serde says is missing; the path of such a fault is that of the object around it.
+fn missing(detail: &str) -> Option<&str> {
+    let (name, _) = detail.strip_prefix("missing field `")?.split_once('`')?;
+    Some(name)
+}
+
+/// The parameter that the text of a refused query names: between backticks, or before the first colon of its own part.
+fn at_fault(detail: &str) -> Option<&str> {
+    let (_, fault) = detail.split_once(": ")?;
+    let named = fault
+        .split_once(" field `")
+        .and_then(|(_, rest)| rest.split_once('`'));
+    match named {
+        Some((name, _)) => Some(name),
+        None => fault.split_once(": ").map(|(name, _)| name),
     }
 }
 

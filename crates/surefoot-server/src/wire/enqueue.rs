@@ -35,7 +35,7 @@ pub(crate) struct EnqueueBody {
     priority: Option<i16>,
     /// Jobs of one order key run one at a time, first in first out.
     order_key: Option<String>,
-    /// After this no attempt starts. Default: by the kind's policy.
+    /// After this no attempt starts: later than `run_at`, and than now. Default: by the kind's policy.
     deadline_at: Option<WireTime>,
     /// Jobs of one kind and concurrency key share the kind's limit per key.
     concurrency_key: Option<String>,
@@ -51,13 +51,6 @@ impl EnqueueBody {
                 "priority",
                 format!("priority is {priority}, give {min} to {max}"),
             ));
-        }
-        if let (Some(WireTime(run_at)), Some(WireTime(deadline_at))) =
-            (self.run_at, self.deadline_at)
-            && deadline_at <= run_at
-        {
-            let detail = "deadline_at is not after run_at, so the job could never run";
-            return Err(Problem::field("deadline_at", detail));
         }
         Ok(Intent {
             tenant: Tenant::single(),

@@ -23,14 +23,17 @@ impl Serialize for RawJson {
     }
 }
 
-/// A JSON answer.
+/// A JSON answer, on a line of its own for those who read it in a terminal.
 pub(crate) struct Json<T>(pub(crate) StatusCode, pub(crate) T);
 
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
         let Self(status, value) = self;
         match serde_json::to_vec(&value) {
-            Ok(body) => (status, [(CONTENT_TYPE, "application/json")], body).into_response(),
+            Ok(mut body) => {
+                body.push(b'\n');
+                (status, [(CONTENT_TYPE, "application/json")], body).into_response()
+            }
             Err(error) => Problem::unwritable(&error).into_response(),
         }
     }

@@ -171,7 +171,7 @@ async fn a_field_that_is_not_valid_is_refused_by_name() {
     let api = Api::new();
     let long = "k".repeat(256);
     let table = [
-        (json!({}), "", "missing field `kind` at line 1 column 2"),
+        (json!({}), "kind", "missing field `kind` at line 1 column 2"),
         (
             json!({"kind": ""}),
             "kind",
@@ -231,7 +231,12 @@ async fn a_field_that_is_not_valid_is_refused_by_name() {
         (
             json!({"kind": "a", "run_at": "2026-11-30T10:00:00Z", "deadline_at": "2026-11-30T10:00:00Z"}),
             "deadline_at",
-            "deadline_at is not after run_at, so the job could never run",
+            "the deadline, by deadline_at or by the kind's policy, is not after run_at, so the job could never run",
+        ),
+        (
+            json!({"kind": "a", "deadline_at": "2026-11-30T10:00:00Z"}),
+            "deadline_at",
+            "deadline_at has passed, so the job could never run",
         ),
     ];
     for (body, field, detail) in table {

@@ -80,8 +80,8 @@ async fn a_claim_that_is_not_valid_is_refused_by_name() {
     let api = Api::new();
     let many: Vec<String> = (0..101).map(|number| format!("k{number}")).collect();
     let table = [
-        (json!({"kinds": ["a"]}), "", "missing field `worker`"),
-        (json!({"worker": "w"}), "", "missing field `kinds`"),
+        (json!({"kinds": ["a"]}), "worker", "missing field `worker`"),
+        (json!({"worker": "w"}), "kinds", "missing field `kinds`"),
         (
             json!({"worker": "w", "kinds": []}),
             "kinds",
@@ -329,11 +329,16 @@ async fn a_report_that_is_not_valid_is_refused_by_name() {
     let id = api.enqueue(json!({"kind": "mail"})).await;
     api.claim("mail").await;
     let table = [
-        ("fail", json!({"epoch": 1}), "", "missing field `class`"),
+        (
+            "fail",
+            json!({"epoch": 1}),
+            "class",
+            "missing field `class`",
+        ),
         (
             "fail",
             json!({"class": "transient"}),
-            "",
+            "epoch",
             "missing field `epoch`",
         ),
         (

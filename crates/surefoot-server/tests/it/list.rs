@@ -137,9 +137,13 @@ async fn a_query_that_is_not_valid_is_refused_by_name() {
             "kind holds the character ' ' at byte 1; use letters, digits and _ . : / -",
         ),
         ("queue=", "queue", "queue is empty; give 1 to 128 bytes"),
-        ("limit=many", "", "limit: invalid digit found in string"),
-        ("stat=dead", "", "unknown field `stat`, expected one of"),
-        ("limit=1&limit=2", "", "duplicate field `limit`"),
+        (
+            "limit=many",
+            "limit",
+            "limit: invalid digit found in string",
+        ),
+        ("stat=dead", "stat", "unknown field `stat`, expected one of"),
+        ("limit=1&limit=2", "limit", "duplicate field `limit`"),
     ];
     for (query, field, detail) in table {
         let answer = api.get(&format!("/v1/jobs?{query}")).await;

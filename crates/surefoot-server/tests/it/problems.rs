@@ -76,6 +76,15 @@ async fn a_problem_is_a_document_of_rfc_9457() {
 }
 
 #[tokio::test]
+async fn an_answer_ends_its_line() {
+    let api = Api::new();
+    for path in ["/v1/jobs", "/v1/queues", "/v1/jbos", "/openapi.json"] {
+        let text = api.get(path).await.text;
+        assert!(text.ends_with("}\n"), "{path}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_is_not_json_says_where() {
     let api = Api::new();
     let table = [

@@ -173,7 +173,7 @@ async fn symptom_135_144_an_edit_keeps_every_byte_and_the_original() {
         "actor": "ann", "reason": "typing error"}]);
     assert_eq!(job["revisions"], revision);
     for (body, field) in [
-        (json!({"actor": "ann", "reason": "x"}), ""),
+        (json!({"actor": "ann", "reason": "x"}), "payload"),
         (json!({"payload": 1}), "reason"),
         (json!({"payload": 1, "reason": "x", "actor": ""}), "actor"),
         (json!({"payload": 1, "reason": "x", "why": ""}), "why"),

@@ -117,13 +117,15 @@ pub(crate) struct JobDocument {
 struct CountsRecord {
     /// Claims, each of which has an attempt record.
     starts: u32,
-    /// Attempts that failed.
+    /// Attempts that used up one of the kind's `attempts_max`: those that failed and those of unknown outcome, a
+    /// time-out among them.
     failed: u32,
-    /// Attempts whose holder was lost.
+    /// Attempts whose holder was lost; they use up `crashes_max`.
     crashed: u32,
-    /// Attempts given back unused.
+    /// Attempts given back unused, or turned away by a service that names a time to come back; they use up nothing.
     deferred: u32,
-    /// Attempts whose effect may have happened.
+    /// Attempts whose effect may have happened, where a second one matters. Each is counted as `failed` or `crashed`
+    /// too. While there is one, the job never ends as a failure.
     unknown: u32,
 }
 

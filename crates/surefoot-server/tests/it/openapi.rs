@@ -247,3 +247,16 @@ async fn bodies_and_reasons_are_optional_where_the_document_says_so() {
         assert_eq!(schema["properties"]["reason"]["type"], "string");
     }
 }
+
+#[test]
+fn the_page_on_the_api_names_every_route() {
+    let page = include_str!("../../../../docs/http-api.md");
+    for (_, path) in ROUTES {
+        let last = path.rsplit('/').next().unwrap();
+        let named = [format!("{path}`"), format!("{path} "), format!("`{last}`")];
+        assert!(
+            named.iter().any(|text| page.contains(text)),
+            "{path} is missing in docs/http-api.md"
+        );
+    }
+}

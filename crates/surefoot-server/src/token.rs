@@ -19,7 +19,7 @@ pub enum TokenError {
     #[error("token name {0:?} is not usable: give 1 to {max} letters, digits and _ . -", max = Token::NAME_BYTES_MAX)]
     Name(String),
     /// The secret is too short to be one.
-    #[error("the secret of token {name:?} has {bytes} bytes, at least {min} are needed", min = Token::SECRET_BYTES_MIN)]
+    #[error("the secret of token {name:?} has {bytes} bytes, at least {min} are needed; make one with: openssl rand -hex 24", min = Token::SECRET_BYTES_MIN)]
     Short {
         /// The token's name.
         name: String,
@@ -170,7 +170,7 @@ mod tests {
         let refused = |result: Result<Token, TokenError>| result.unwrap_err().to_string();
         assert_eq!(
             refused(Token::from_secret("ci", "short")),
-            "the secret of token \"ci\" has 5 bytes, at least 16 are needed"
+            "the secret of token \"ci\" has 5 bytes, at least 16 are needed; make one with: openssl rand -hex 24"
         );
         for name in ["", "two words", "a\nb", &"n".repeat(41)] {
             assert_eq!(

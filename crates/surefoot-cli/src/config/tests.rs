@@ -257,7 +257,7 @@ headers = { Idempotency-Key = "x", "a b" = "x", ok = 3 }
         &[
             r#"f:1:2: unknown key "servr"; did you mean "server"?"#,
             r#"f:3:10: listen "localhost" is no address; write an IP address and a port, such as 127.0.0.1:7070"#,
-            "f:4:18: the secret of token \"ops\" has 5 bytes, at least 16 are needed",
+            "f:4:18: the secret of token \"ops\" has 5 bytes, at least 16 are needed; make one with: openssl rand -hex 24",
             "f:4:35: the environment variable GONE is not set; set it before the start",
             r#"f:4:54: token name "a b" is not usable; give 1 to 40 letters, digits and _ . -"#,
             r#"f:4:74: the digest of token "d" is not a SHA-256 digest; give 64 hex digits"#,

@@ -33,9 +33,9 @@ impl PostgresStore {
     /// and nobody else can take it before the transaction ends. When the engine settles the same outcome later, it is
     /// told that it stands ([`Settled::Already`]).
     ///
-    /// Make it the last call before the commit. The job is locked from here on, its heartbeat waits, and where it has an
-    /// order key or a concurrency key, so do the claims of all such jobs. The transaction must read what is committed,
-    /// PostgreSQL's default.
+    /// Make it the last call before the commit, and commit at once. The job is locked from here on: the heartbeat of its node
+    /// waits, which holds the leases of other jobs too, and where the job has an order key or a concurrency key, so do
+    /// the claims of all such jobs. The transaction must read what is committed, PostgreSQL's default.
     ///
     /// Decide the settlement ([`surefoot_core::settle::settle`]) by the effects as they are on record, those included that
     /// [`write_effect_in`](Self::write_effect_in) wrote in the same transaction.
@@ -58,6 +58,7 @@ impl PostgresStore {
     /// Writes an effect down inside the caller's own transaction, by the rules of
     /// [`Store::write_effects`](surefoot_core::port::Store::write_effects). This is for what became of a call that is over:
     /// that a call is about to leave must be durable before it does, which it is not until the transaction commits.
+    /// It locks the job as [`settle_in`](Self::settle_in) does, so make it one of the last calls too.
     ///
     /// # Errors
     /// Those of the statement, as for [`enqueue_in`](Self::enqueue_in). A refusal is an answer; nothing was written then.

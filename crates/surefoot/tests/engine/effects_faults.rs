@@ -59,7 +59,7 @@ async fn an_answer_that_cannot_be_written_down_stands_as_unknown() {
         let (world, faulty) = faulty();
         let provider = Provider::doing(&[]).that_dedupes();
         faulty.next_right(Verb::WriteEffects);
-        for _ in 0..30 {
+        for _ in 0..60 {
             faulty.next(Verb::WriteEffects, Fault::Before);
         }
         let engine = node(&world, &provider, how).await;
@@ -69,6 +69,10 @@ async fn an_answer_that_cannot_be_written_down_stands_as_unknown() {
         let end = end(&world, job).await;
         assert_eq!((end.as_str(), provider.calls.len()), expected, "{how:?}");
         assert_eq!(provider.ledger.len(), 1);
+        if how == How::Verify {
+            let failed = world.job(job).await.job.counts.failed;
+            assert_eq!(failed, 1, "a question uses up no attempt");
+        }
     }
 }
 

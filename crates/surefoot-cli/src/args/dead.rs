@@ -40,8 +40,8 @@ pub(crate) struct ListArgs {
     /// Only letters enqueued before this job: the last one of the page before
     #[arg(long, value_name = "JOB", requires = "fingerprint")]
     pub(crate) before: Option<JobId>,
-    /// How many at most
-    #[arg(long, default_value_t = 50, value_parser = limit())]
+    /// How many at most, 1 to 200
+    #[arg(long, default_value_t = 50, value_parser = limit)]
     pub(crate) limit: u32,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct ReplayArgs {
     /// Replay all at once instead of waiting for the latest one to succeed first
     #[arg(long, requires = "fingerprint")]
     pub(crate) no_canary: bool,
-    /// How long the canary may take
+    /// How long the canary may take, such as 90s or 1h
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = value::duration, requires = "fingerprint")]
     pub(crate) canary_wait: Duration,
     /// Whether the provider sees the same effect (the same key) or a new one; needed where the outcome is unknown

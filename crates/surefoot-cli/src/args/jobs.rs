@@ -10,7 +10,7 @@ use super::people::ByArgs;
 use super::value::{self, PayloadArgs};
 
 /// The most jobs on one page, as on one of the API.
-const LIMIT_MAX: i64 = 200;
+const LIMIT_MAX: u32 = 200;
 
 /// What `jobs` can do.
 #[derive(Debug, clap::Subcommand)]
@@ -33,7 +33,6 @@ pub(crate) enum JobsCommand {
 pub(crate) struct EnqueueArgs {
     /// What the job does
     pub(crate) kind: Kind,
-    /// What the handler is given [default: null]
     #[command(flatten)]
     pub(crate) payload: PayloadArgs,
     /// What makes it one intent
@@ -42,14 +41,14 @@ pub(crate) struct EnqueueArgs {
     /// Where it waits
     #[arg(long, default_value = "default")]
     pub(crate) queue: Queue,
-    /// The earliest time it runs
+    /// The earliest time it runs, such as 2026-11-30T10:32:00Z
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     pub(crate) run_at: Option<Timestamp>,
-    /// How long it waits before it runs
+    /// How long it waits before it runs, such as 90s, 15m or 2h30m
     #[arg(long = "in", value_name = "DURATION", value_parser = value::duration, conflicts_with = "run_at")]
     pub(crate) delay: Option<Duration>,
-    /// A higher number runs earlier
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = priority())]
+    /// A higher number runs earlier, -100 to 100
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = priority)]
     pub(crate) priority: i16,
     /// Jobs of one order key run one at a time, first in first out
     #[arg(long, value_name = "KEY")]
@@ -57,7 +56,7 @@ pub(crate) struct EnqueueArgs {
     /// Jobs of one kind and concurrency key share the kind's limit per key
     #[arg(long, value_name = "KEY")]
     pub(crate) concurrency_key: Option<ConcurrencyKey>,
-    /// After this no attempt starts
+    /// After this no attempt starts, such as 2026-11-30T18:00:00Z
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     pub(crate) deadline_at: Option<Timestamp>,
     /// Whose it is
@@ -65,16 +64,15 @@ pub(crate) struct EnqueueArgs {
     pub(crate) tenant: Tenant,
 }
 
-fn priority() -> clap::builder::RangedI64ValueParser<i16> {
-    clap::value_parser!(i16)
-        .range(i64::from(*PRIORITY_RANGE.start())..=i64::from(*PRIORITY_RANGE.end()))
+fn priority(text: &str) -> Result<i16, String> {
+    value::whole(text, PRIORITY_RANGE)
 }
 
 /// Arguments of `jobs list`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ListArgs {
     /// Only jobs in this state
-    #[arg(long, value_parser = value::state)]
+    #[arg(long, value_parser = value::state())]
     pub(crate) state: Option<StateName>,
     /// Only jobs of this kind
     #[arg(long)]
@@ -91,14 +89,14 @@ pub(crate) struct ListArgs {
     /// Only jobs enqueued before this one: the last one of the page before
     #[arg(long, value_name = "JOB")]
     pub(crate) before: Option<JobId>,
-    /// How many at most
-    #[arg(long, default_value_t = 50, value_parser = limit())]
+    /// How many at most, 1 to 200
+    #[arg(long, default_value_t = 50, value_parser = limit)]
     pub(crate) limit: u32,
 }
 
 /// A page's size.
-pub(super) fn limit() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..=LIMIT_MAX)
+pub(super) fn limit(text: &str) -> Result<u32, String> {
+    value::whole(text, 1..=LIMIT_MAX)
 }
 
 /// Arguments of `jobs cancel`.

@@ -12,14 +12,14 @@ pub(crate) struct ByArgs {
     /// Why; kept with the record
     #[arg(long, value_parser = value::reason)]
     reason: ErrorText,
-    /// Who; kept with the record [default: the user who runs this]
+    /// Who; kept with the record [default: $USER, $LOGNAME or $USERNAME]
     #[arg(long, env = "SUREFOOT_ACTOR")]
     actor: Option<Actor>,
 }
 
 /// Nobody is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is not known who you are")]
+#[error("it is not known who you are: none of $USER, $LOGNAME and $USERNAME is set")]
 pub(crate) struct ActorUnknown;
 
 impl ByArgs {

@@ -9,9 +9,9 @@ use super::people::ByArgs;
 pub(crate) enum QueuesCommand {
     /// List queues with what waits, runs and is dead, and which are paused
     List,
-    /// Stop claims from a queue on all nodes; what runs goes on
+    /// Stop claims from a queue on all nodes; what runs goes on. Who and why are kept until it is resumed
     Pause(PauseArgs),
-    /// Let claims from a queue go on
+    /// Let claims from a queue go on; the record of the pause ends with it
     Resume {
         /// Which queue
         queue: Queue,

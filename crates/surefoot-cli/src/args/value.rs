@@ -1,10 +1,15 @@
 //! Values that several commands take.
 
+use std::fmt::Display;
 use std::io::Read;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::ValueHint;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
 use jiff::fmt::temporal::Pieces;
@@ -19,7 +24,7 @@ use crate::config::duration;
 #[derive(Clone, Debug, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct PayloadArgs {
-    /// The payload, one JSON value
+    /// The payload, one JSON value; a new job without one is given null
     #[arg(long, value_name = "JSON", value_parser = payload)]
     payload: Option<Payload>,
     /// A file with the payload; - is standard input
@@ -109,11 +114,31 @@ pub(super) fn time(text: &str) -> Result<Timestamp, String> {
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
-/// A state's name.
-pub(super) fn state(text: &str) -> Result<StateName, String> {
-    let names: Vec<&str> = StateName::ALL.iter().map(|name| name.as_str()).collect();
-    StateName::parse(text)
-        .ok_or_else(|| format!("{text} is no state; the states are {}", names.join(", ")))
+/// A state's name; help and refusals list them all.
+pub(super) fn state() -> impl TypedValueParser<Value = StateName> {
+    PossibleValuesParser::new(StateName::ALL.map(StateName::as_str))
+        .try_map(|name| StateName::parse(&name).ok_or("no state"))
+}
+
+/// A whole number within `range`.
+pub(super) fn whole<T>(text: &str, range: RangeInclusive<T>) -> Result<T, String>
+where
+    T: FromStr + PartialOrd + Display,
+{
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| {
+        format!(
+            "give a whole number from {} to {}",
+            range.start(),
+            range.end()
+        )
+    })
+}
+
+/// An IP address and a port.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write an IP address and a port, such as 127.0.0.1:7070".to_owned())
 }
 
 /// A text for people that is not empty.

@@ -2,6 +2,7 @@
 //! errors become codes and hints; nothing else ends the process.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -80,7 +81,7 @@ pub(crate) struct Failed {
     code: Code,
     what: String,
     hint: String,
-    unloadable: Option<Box<Unloadable>>,
+    unloadable: Option<(PathBuf, Box<Unloadable>)>,
 }
 
 impl Failed {
@@ -110,9 +111,10 @@ impl Failed {
         let faults = self
             .unloadable
             .as_ref()
-            .map_or_else(Vec::new, |unloadable| {
+            .map_or_else(Vec::new, |(file, unloadable)| {
                 let fault = |placed: &crate::config::Placed| {
                     json!({
+                        "file": file.display().to_string(),
                         "line": placed.line,
                         "column": placed.column,
                         "what": placed.fault.what,
@@ -127,7 +129,7 @@ impl Failed {
     fn as_text(&self) -> String {
         let mut text = String::new();
         match &self.unloadable {
-            Some(unloadable) => {
+            Some((_, unloadable)) => {
                 let report = miette::GraphicalReportHandler::new_themed(theme());
                 if report.render_report(&mut text, &**unloadable).is_err() {
                     text = unloadable.lines().join("\n");
@@ -174,7 +176,7 @@ impl From<clap::Error> for Failed {
         let lines = text.lines().take_while(|line| !line.starts_with("Usage:"));
         let what: Vec<&str> = lines
             .map(str::trim)
-            .filter(|line| !line.is_empty())
+            .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
             .collect();
         Self::new(
             Code::Usage,
@@ -259,22 +261,36 @@ impl From<StartError> for Failed {
     }
 }
 
-impl From<LoadError> for Failed {
-    fn from(error: LoadError) -> Self {
+impl Failed {
+    /// The configuration in `file` does not load; `named` says that the user named the file.
+    pub(crate) fn loading(error: LoadError, file: &Path, named: bool) -> Self {
         let what = chain(&error);
         match error {
             LoadError::Unreadable { source, .. }
                 if source.kind() == std::io::ErrorKind::NotFound =>
             {
-                Self::new(Code::NotFound, what, "name the file with --config")
+                let hint = "check the path; without --config, surefoot.toml of this folder is read, if it is there";
+                Self::new(Code::NotFound, what, hint)
             }
-            LoadError::Unreadable { .. }
-            | LoadError::TooLarge { .. }
-            | LoadError::NoFile { .. } => Self::new(Code::Configuration, what, ""),
+            LoadError::Unreadable { .. } => Self::new(
+                Code::Configuration,
+                what,
+                "check who may read the file, and that it is UTF-8 text",
+            ),
+            LoadError::TooLarge { .. } | LoadError::NoFile { .. } => Self::new(
+                Code::Configuration,
+                what,
+                "give --config the configuration itself, such as surefoot.toml",
+            ),
             LoadError::Unloadable(unloadable) => {
-                let hint = "nothing was started; correct the file and run: surefoot check";
+                let check = if named {
+                    format!("surefoot check --config {}", file.display())
+                } else {
+                    "surefoot check".to_owned()
+                };
+                let hint = format!("nothing was started; correct the file and run: {check}");
                 Self {
-                    unloadable: Some(unloadable),
+                    unloadable: Some((file.to_owned(), unloadable)),
                     ..Self::new(Code::Configuration, what, hint)
                 }
             }

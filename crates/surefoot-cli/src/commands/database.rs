@@ -8,7 +8,7 @@ use surefoot_core::id::JobId;
 use surefoot_core::port::{JobRecord, Store};
 
 use crate::args::Shared;
-use crate::config::{self, Config};
+use crate::config::{self, Config, LoadError};
 use crate::exit::{Code, Failed};
 
 /// The database without any configuration.
@@ -24,6 +24,10 @@ pub(super) struct Place {
     pub(super) config: Config,
     /// The file it came from.
     pub(super) config_file: Option<PathBuf>,
+    /// The user named the database.
+    database_named: bool,
+    /// The user named the file.
+    config_named: bool,
 }
 
 impl Place {
@@ -32,9 +36,33 @@ impl Place {
     /// # Errors
     /// A configuration that does not load, or a URL of no known form.
     pub(super) fn new(shared: &Shared) -> Result<Self, Failed> {
+        Self::with(shared, config::load)
+    }
+
+    /// The same for a command that needs only the database: of the configuration it reads `[database]` and nothing
+    /// else, so that looking at jobs needs no secret of those who run them.
+    ///
+    /// # Errors
+    /// A `[database]` that does not load, or a URL of no known form.
+    pub(super) fn of_database(shared: &Shared) -> Result<Self, Failed> {
+        Self::with(shared, |path| {
+            let database = config::load_database(path)?;
+            Ok(Config {
+                database,
+                ..Config::default()
+            })
+        })
+    }
+
+    fn with(
+        shared: &Shared,
+        load: impl FnOnce(&Path) -> Result<Config, LoadError>,
+    ) -> Result<Self, Failed> {
         let config_file = config_file(shared);
         let config = match &config_file {
-            Some(path) => config::load(path)?,
+            Some(path) => {
+                load(path).map_err(|error| Failed::loading(error, path, shared.config.is_some()))?
+            }
             None => Config::default(),
         };
         let url = match &shared.database {
@@ -49,7 +77,22 @@ impl Place {
             url,
             config,
             config_file,
+            database_named: shared.database.is_some(),
+            config_named: shared.config.is_some(),
         })
+    }
+
+    /// The options with which another command works on the same database and configuration. A URL with a password is
+    /// shown without it.
+    pub(super) fn options(&self) -> String {
+        let mut options = String::new();
+        if self.database_named {
+            options.push_str(&format!(" --database '{}'", self.shown()));
+        }
+        if let Some(path) = self.config_file.as_ref().filter(|_| self.config_named) {
+            options.push_str(&format!(" --config '{}'", path.display()));
+        }
+        options
     }
 
     /// The URL without its password, to be shown.
@@ -94,11 +137,13 @@ impl Place {
             .map(|path| path.strip_prefix("//").unwrap_or(path));
         match file {
             Some(path) if !Path::new(path).exists() => {
-                let what = format!("there is no database {path}");
+                let absolute = std::path::absolute(path).unwrap_or_else(|_| PathBuf::from(path));
+                let what = format!("there is no database {}", absolute.display());
                 Err(Failed::new(
                     Code::NotFound,
                     what,
-                    "name another one with --database, or make it with: surefoot serve, or surefoot migrate",
+                    "run this in the folder where surefoot serve runs, or name its database with --database; a new one \
+                     is made by surefoot serve and surefoot migrate",
                 ))
             }
             Some(_) | None => self.client().await,
@@ -131,4 +176,9 @@ pub(super) fn no_such_job(job: JobId) -> Failed {
         format!("there is no job {job}"),
         "see what there is with: surefoot jobs list",
     )
+}
+
+/// Where to look after a refusal.
+pub(super) fn see(job: JobId) -> String {
+    format!("see what became of it with: surefoot jobs show {job}")
 }

@@ -3,11 +3,11 @@
 use serde_json::json;
 use surefoot::Client;
 use surefoot_core::id::JobId;
-use surefoot_core::job::StateName;
+use surefoot_core::job::{JobState, StateName};
 use surefoot_core::port::{DeadGroup, JobFilter, PAGE_MAX, Steered};
 use surefoot_server::documents;
 
-use super::database::{Place, no_such_job};
+use super::database::{self, Place, no_such_job, see};
 use super::{jobs, replay};
 use crate::args::{DeadCommand, DeadListArgs, EditArgs, IgnoreArgs};
 use crate::exit::{Code, Failed};
@@ -58,7 +58,7 @@ fn groups_table(groups: &[DeadGroup]) -> String {
         return "no dead letters".to_owned();
     }
     let mut table = Table::new([
-        "group",
+        "fingerprint",
         "count",
         "kind",
         "reason",
@@ -94,14 +94,39 @@ async fn edit(client: &Client, args: EditArgs, output: Output) -> Result<(), Fai
         args.job,
         client.edit(args.job, &payload, &args.by.by()?).await?,
     )?;
+    let record = database::job(client, args.job).await?;
     let document = json!({ "job": args.job.to_string(), "state": StateName::Dead.as_str() });
     output.answer(&document, || {
+        let how = how_to_replay(&record.job.state);
         format!(
-            "replaced the payload of job {0}; run it with: surefoot dead replay {0} --reason ...",
+            "replaced the payload of job {0}; run it with: surefoot dead replay {0} {how}",
             args.job
         )
     })?;
     Ok(())
+}
+
+/// What a replay needs after the payload was edited. A provider may refuse another payload under a key that it knows.
+fn how_to_replay(state: &JobState) -> &'static str {
+    match state {
+        JobState::Dead(death) if death.reason.needs_effect_choice() => {
+            "--reason ... --effect same|new\n\
+             find out first whether the effect happened. same: the provider sees the new payload under the key that it \
+             knows, and may refuse it. new: under another key, so that it may happen twice"
+        }
+        JobState::Dead(_)
+        | JobState::Pending { .. }
+        | JobState::Running(_)
+        | JobState::Retrying { .. }
+        | JobState::Verifying { .. }
+        | JobState::Succeeded { .. }
+        | JobState::Cancelled { .. }
+        | JobState::Ignored { .. } => {
+            "--reason ...\n\
+             the provider sees it under the same key; where it refuses another payload under a key that it knows, add: \
+             --effect new"
+        }
+    }
 }
 
 async fn ignore(client: &Client, args: IgnoreArgs, output: Output) -> Result<(), Failed> {
@@ -120,7 +145,7 @@ pub(super) fn steered(job: JobId, answer: Steered) -> Result<(), Failed> {
                 "job {job} is {}; only a dead letter can be changed",
                 state.as_str()
             );
-            Err(Failed::new(Code::Refused, what, ""))
+            Err(Failed::new(Code::Refused, what, see(job)))
         }
         Steered::NeedsEffectChoice => Err(Failed::new(
             Code::Refused,

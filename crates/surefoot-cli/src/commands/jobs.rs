@@ -2,35 +2,46 @@
 
 use serde_json::json;
 use surefoot::{Client, Intent};
-use surefoot_core::id::JobId;
-use surefoot_core::job::StateName;
+use surefoot_core::id::{JobId, Kind};
+use surefoot_core::job::{Job, JobState, StateName};
 use surefoot_core::payload::Payload;
-use surefoot_core::port::{Cancelled, Enqueued, JobFilter};
+use surefoot_core::port::{Cancelled, Enqueued, JobFilter, Pause};
 use surefoot_server::documents;
 
-use super::database::{self, Place, no_such_job};
-use crate::args::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
+use super::database::{self, Place, no_such_job, see};
+use super::queues;
+use crate::args::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs, Shared};
 use crate::exit::{Code, Failed};
 use crate::output::{Output, job_text, jobs_table};
 
-pub(super) async fn run(place: &Place, command: JobsCommand, output: Output) -> Result<(), Failed> {
+pub(super) async fn run(
+    shared: &Shared,
+    command: JobsCommand,
+    output: Output,
+) -> Result<(), Failed> {
+    let database = || Place::of_database(shared);
     match command {
         JobsCommand::Enqueue(args) => {
             let payload = args.payload.read()?.unwrap_or_else(Payload::null);
-            enqueue(&place.existing_client().await?, *args, payload, output).await
+            // The deadline of a job is by the policy of its kind.
+            enqueue(&Place::new(shared)?, *args, payload, output).await
         }
-        JobsCommand::List(args) => list(&place.existing_client().await?, args, output).await,
-        JobsCommand::Show { job } => show(&place.existing_client().await?, job, output).await,
-        JobsCommand::Cancel(args) => cancel(&place.existing_client().await?, args, output).await,
+        JobsCommand::List(args) => list(&database()?.existing_client().await?, args, output).await,
+        JobsCommand::Show { job } => show(&database()?.existing_client().await?, job, output).await,
+        JobsCommand::Cancel(args) => {
+            cancel(&database()?.existing_client().await?, args, output).await
+        }
     }
 }
 
 async fn enqueue(
-    client: &Client,
+    place: &Place,
     args: EnqueueArgs,
     payload: Payload,
     output: Output,
 ) -> Result<(), Failed> {
+    let client = place.existing_client().await?;
+    let unconfigured = unconfigured(place, &args.kind);
     let intent = Intent {
         tenant: args.tenant,
         key: args.key,
@@ -60,9 +71,20 @@ async fn enqueue(
             ));
         }
     };
-    let document = json!({ "outcome": outcome, "job": job.to_string() });
-    output.answer(&document, || format!("{outcome} job {job}"))?;
+    let document = json!({ "outcome": outcome, "id": job.to_string() });
+    output.answer(&document, || format!("{outcome} job {job}{unconfigured}"))?;
     Ok(())
+}
+
+/// A remark on a kind that the configuration does not know, as one with a typing error.
+fn unconfigured(place: &Place, kind: &Kind) -> String {
+    match &place.config_file {
+        Some(file) if !place.config.kinds.contains_key(kind) => format!(
+            "\n{} has no [job.{kind}]: it waits for a worker or a program that takes this kind",
+            file.display()
+        ),
+        Some(_) | None => String::new(),
+    }
 }
 
 async fn list(client: &Client, args: ListArgs, output: Output) -> Result<(), Failed> {
@@ -86,6 +108,7 @@ pub(super) async fn page(
     output: Output,
 ) -> Result<(), Failed> {
     let jobs = client.jobs(filter, before, limit + 1).await?;
+    let pauses = client.pauses().await?;
     let shown = &jobs[..jobs.len().min(usize::try_from(limit).unwrap_or(usize::MAX))];
     let next = shown
         .last()
@@ -95,17 +118,50 @@ pub(super) async fn page(
         let more = next
             .map(|job| format!("\n\nmore with: --before {job}"))
             .unwrap_or_default();
-        format!("{}{more}", jobs_table(shown))
+        format!("{}{more}{}", jobs_table(shown), paused(shown, &pauses))
     })?;
     Ok(())
+}
+
+/// A remark for each paused queue in which one of these jobs waits.
+fn paused(jobs: &[Job], pauses: &[Pause]) -> String {
+    let waits = |pause: &&Pause| {
+        jobs.iter()
+            .any(|job| job.queue == pause.queue && waits_for_a_claim(&job.state))
+    };
+    let lines = pauses.iter().filter(waits).map(|pause| {
+        let since = queues::since(pause);
+        format!("\nqueue {} is paused {since}", pause.queue)
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\n{lines}")
+    }
+}
+
+const fn waits_for_a_claim(state: &JobState) -> bool {
+    match state {
+        JobState::Pending { .. } | JobState::Retrying { .. } | JobState::Verifying { .. } => true,
+        JobState::Running(_)
+        | JobState::Succeeded { .. }
+        | JobState::Dead(_)
+        | JobState::Cancelled { .. }
+        | JobState::Ignored { .. } => false,
+    }
 }
 
 /// Prints one job with its records.
 pub(super) async fn show(client: &Client, job: JobId, output: Output) -> Result<(), Failed> {
     let record = database::job(client, job).await?;
     let effects = client.effects(record.job.id).await?;
+    let pauses = client.pauses().await?;
     let document = documents::job(&record, &effects, client.now());
-    output.answer(&document, || job_text(&record, &effects))?;
+    output.answer(&document, || {
+        let paused = paused(std::slice::from_ref(&record.job), &pauses);
+        format!("{}{paused}", job_text(&record, &effects))
+    })?;
     Ok(())
 }
 
@@ -120,7 +176,19 @@ async fn cancel(client: &Client, args: CancelArgs, output: Output) -> Result<(),
         ),
         Cancelled::Refused(state) => {
             let what = format!("job {job} is {} and cannot be cancelled", state.as_str());
-            return Err(Failed::new(Code::Refused, what, ""));
+            let hint = match state {
+                StateName::Dead => {
+                    format!("set it aside with: surefoot dead ignore {job} --reason ...")
+                }
+                StateName::Pending
+                | StateName::Running
+                | StateName::Retrying
+                | StateName::Verifying
+                | StateName::Succeeded
+                | StateName::Cancelled
+                | StateName::Ignored => see(job),
+            };
+            return Err(Failed::new(Code::Refused, what, hint));
         }
         Cancelled::NotFound => return Err(no_such_job(job)),
     };

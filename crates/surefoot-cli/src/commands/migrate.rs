@@ -8,12 +8,12 @@ use crate::exit::Failed;
 use crate::output::Output;
 
 pub(super) async fn run(shared: &Shared, output: Output) -> Result<(), Failed> {
-    let place = Place::new(shared)?;
+    let place = Place::of_database(shared)?;
     let store = place.store().await?;
     store.database_now().await?;
-    let document = json!({ "database": place.shown(), "migrated": true });
+    let document = json!({ "database": place.shown(), "up_to_date": true });
     output.answer(&document, || {
-        format!("the schema of {} is up to date", place.shown())
+        format!("{} is there and its schema is up to date", place.shown())
     })?;
     Ok(())
 }

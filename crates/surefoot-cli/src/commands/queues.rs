@@ -10,7 +10,7 @@ use surefoot_core::port::{Depth, Pause};
 use surefoot_server::documents;
 
 use super::database::Place;
-use crate::args::QueuesCommand;
+use crate::args::{PauseArgs, QueuesCommand};
 use crate::exit::Failed;
 use crate::output::{Output, Table, utc};
 
@@ -22,16 +22,36 @@ pub(super) async fn run(
     let client = place.existing_client().await?;
     match command {
         QueuesCommand::List => list(&client, output).await,
-        QueuesCommand::Pause(args) => {
-            client.pause(&args.queue, &args.by.by()?).await?;
-            let document = json!({ "queue": args.queue.as_str(), "paused": true });
-            output.answer(&document, || {
-                format!("paused queue {}; what runs goes on", args.queue)
-            })?;
-            Ok(())
-        }
+        QueuesCommand::Pause(args) => pause(&client, &args, output).await,
         QueuesCommand::Resume { queue } => resume(&client, &queue, output).await,
     }
+}
+
+async fn pause(client: &Client, args: &PauseArgs, output: Output) -> Result<(), Failed> {
+    let (queue, by) = (&args.queue, args.by.by()?);
+    let pauses = client.pauses().await?;
+    let earlier = pauses.iter().find(|pause| pause.queue == *queue);
+    client.pause(queue, &by).await?;
+    let document = json!({
+        "queue": queue.as_str(),
+        "paused": true,
+        "was_paused": earlier.is_some(),
+    });
+    output.answer(&document, || match earlier {
+        Some(pause) => format!("queue {queue} was paused already, {}", since(pause)),
+        None => format!("paused queue {queue}; what runs goes on"),
+    })?;
+    Ok(())
+}
+
+/// Since when a queue is paused, by whom and why.
+pub(super) fn since(pause: &Pause) -> String {
+    format!(
+        "since {} by {}: {}",
+        utc(pause.at),
+        pause.by.actor,
+        pause.by.reason
+    )
 }
 
 async fn resume(client: &Client, queue: &Queue, output: Output) -> Result<(), Failed> {
@@ -93,16 +113,7 @@ fn table(depth: &Depth, pauses: &[Pause]) -> String {
             count(StateName::Retrying),
             count(StateName::Verifying),
             count(StateName::Dead),
-            pause
-                .map(|pause| {
-                    format!(
-                        "since {} by {}: {}",
-                        utc(pause.at),
-                        pause.by.actor,
-                        pause.by.reason
-                    )
-                })
-                .unwrap_or_default(),
+            pause.map(since).unwrap_or_default(),
         ]);
     }
     table.text()

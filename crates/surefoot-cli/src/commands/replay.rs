@@ -64,7 +64,11 @@ pub(super) async fn run(client: &Client, args: ReplayArgs, output: Output) -> Re
         } else {
             String::new()
         };
-        format!("{} made pending again{refused}", done.replayed)
+        let look = match args.job {
+            Some(job) => format!("; see it with: surefoot jobs show {job}"),
+            None => String::new(),
+        };
+        format!("{} made pending again{refused}{look}", done.replayed)
     })?;
     Ok(())
 }

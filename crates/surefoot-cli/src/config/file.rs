@@ -72,6 +72,32 @@ pub(crate) enum LoadError {
 /// # Errors
 /// A [`LoadError`]; when the file does not load it holds every fault.
 pub(crate) fn load(path: &Path) -> Result<Config, LoadError> {
+    let text = text(path)?;
+    parse(&path.display().to_string(), &text, &of_this_process)
+        .map_err(|unloadable| LoadError::Unloadable(Box::new(unloadable)))
+}
+
+/// Reads only `[database] url` of the file at `path`, for those who need nothing else of it: what else stands there may
+/// be wrong, or need variables that are not set.
+///
+/// # Errors
+/// As [`load`], with the faults of the TOML or of that section.
+pub(crate) fn load_database(path: &Path) -> Result<Option<String>, LoadError> {
+    let text = text(path)?;
+    parse_with(&path.display().to_string(), &text, |file| {
+        match file.section("database") {
+            Some(section) => database(&section, &of_this_process),
+            None => Some(None),
+        }
+    })
+    .map_err(|unloadable| LoadError::Unloadable(Box::new(unloadable)))
+}
+
+fn of_this_process(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+fn text(path: &Path) -> Result<String, LoadError> {
     let unreadable = |source| LoadError::Unreadable {
         path: path.to_owned(),
         source,
@@ -92,11 +118,8 @@ pub(crate) fn load(path: &Path) -> Result<Config, LoadError> {
             path: path.to_owned(),
         });
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|refusal| unreadable(io::Error::new(io::ErrorKind::InvalidData, refusal)))?;
-    let environment = |name: &str| std::env::var(name).ok();
-    parse(&path.display().to_string(), &text, &environment)
-        .map_err(|unloadable| LoadError::Unloadable(Box::new(unloadable)))
+    String::from_utf8(bytes)
+        .map_err(|refusal| unreadable(io::Error::new(io::ErrorKind::InvalidData, refusal)))
 }
 
 /// Reads a text that stands in the file `name`.
@@ -108,6 +131,14 @@ pub(super) fn parse(
     text: &str,
     environment: Environment<'_>,
 ) -> Result<Config, Unloadable> {
+    parse_with(name, text, |file| read(file, environment))
+}
+
+fn parse_with<T>(
+    name: &str,
+    text: &str,
+    read: impl FnOnce(&Section<'_>) -> Option<T>,
+) -> Result<T, Unloadable> {
     let faults = Faults::default();
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
@@ -119,7 +150,7 @@ pub(super) fn parse(
         );
     }
     let config = if errors.is_empty() {
-        read(&Section::file(table.get_ref(), &faults), environment)
+        read(&Section::file(table.get_ref(), &faults))
     } else {
         None
     };

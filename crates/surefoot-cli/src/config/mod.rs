@@ -25,7 +25,7 @@ mod telemetry;
 
 pub(crate) use dependency::Dependency;
 pub(crate) use fault::{Placed, Unloadable};
-pub(crate) use file::{Config, LoadError, database_url, load};
+pub(crate) use file::{Config, LoadError, database_url, load, load_database};
 pub(crate) use job::{JobKind, Request};
 pub(crate) use recovery::{KEY, RequestRecovery, Verification};
 pub(crate) use telemetry::LogFormat;

@@ -18,6 +18,8 @@ async fn a_dead_letter_is_edited_and_replayed() {
     let id = api.enqueue("send", "1", json!({ "to": "nobody" })).await;
     api.job_in(&id, &["dead"]).await;
 
+    let table = folder.run(&["dead", "list"]).stdout;
+    assert!(table.starts_with("FINGERPRINT"), "{table}");
     let groups = folder.answer(&["dead", "list"]);
     let group = &groups["groups"][0];
     assert_eq!(
@@ -73,6 +75,8 @@ async fn a_dead_letter_is_edited_and_replayed() {
             .contains("is succeeded; only a dead letter can be changed"),
         "{again:?}"
     );
+    let hint = format!("hint: see what became of it with: surefoot jobs show {id}");
+    assert!(again.stderr.contains(&hint), "{again:?}");
 }
 
 /// Five dead letters of one group, the latest last.
@@ -260,4 +264,35 @@ fn the_help_says_that_a_replay_by_fingerprint_takes_every_reason() {
         words.contains("All dead letters with this fingerprint, whatever their reason"),
         "{help}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_an_edit_the_advice_is_one_that_is_taken() {
+    let provider = ScriptedProvider::start().await.unwrap();
+    let folder = Folder::new();
+    folder.config(&config(&provider, "at_most_once", ""));
+    let node = folder.serve(&[]);
+    let api = Api::new(node.url());
+    provider.script([
+        Act::Refuse(Answer::new(422, "no such address")),
+        Act::ApplyThenReset,
+    ]);
+    for (key, added) in [("1", "add: --effect new"), ("2", "--effect same|new")] {
+        let id = api.enqueue("send", key, json!({})).await;
+        api.job_in(&id, &["dead"]).await;
+        let edit = ["dead", "edit", &id, "--payload", "1", "--reason", "r"];
+        let text = folder.run(&edit).stdout;
+        let advice = format!("run it with: surefoot dead replay {id} --reason ...");
+        assert!(text.contains(&advice) && text.contains(added), "{text}");
+        let replay = ["dead", "replay", &id, "--reason", "r"];
+        let plain = folder.run(&replay);
+        let taken = if key == "1" {
+            plain
+        } else {
+            assert_eq!(plain.code, Some(6), "{plain:?}");
+            folder.run(&[&replay[..], &["--effect", "new"]].concat())
+        };
+        let look = format!("1 made pending again; see it with: surefoot jobs show {id}");
+        assert!(taken.stdout.contains(&look), "{taken:?}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::process::Folder;
+use crate::process::{Folder, command};
 
 #[test]
 fn jobs_are_handed_in_listed_shown_and_withdrawn() {
@@ -19,10 +19,10 @@ fn jobs_are_handed_in_listed_shown_and_withdrawn() {
     ];
     let created = folder.answer(&enqueue);
     assert_eq!(created["outcome"], "created");
-    let id = created["job"].as_str().unwrap();
+    let id = created["id"].as_str().unwrap();
     assert_eq!(
         folder.answer(&enqueue),
-        json!({ "outcome": "existing", "job": id })
+        json!({ "outcome": "existing", "id": id })
     );
     let conflict = folder.run(&[
         "jobs",
@@ -56,12 +56,12 @@ fn jobs_are_handed_in_listed_shown_and_withdrawn() {
     assert_eq!(jobs["jobs"].as_array().unwrap().len(), 2);
     assert_eq!(
         (&jobs["jobs"][0]["id"], &jobs["jobs"][0]["priority"]),
-        (&later["job"], &json!(-5))
+        (&later["id"], &json!(-5))
     );
     let page = folder.answer(&["jobs", "list", "--limit", "1"]);
     assert_eq!(
         (&page["jobs"][0]["id"], &page["next"]),
-        (&later["job"], &later["job"])
+        (&later["id"], &later["id"])
     );
     let page = folder.answer(&[
         "jobs",
@@ -69,7 +69,7 @@ fn jobs_are_handed_in_listed_shown_and_withdrawn() {
         "--limit",
         "1",
         "--before",
-        later["job"].as_str().unwrap(),
+        later["id"].as_str().unwrap(),
     ]);
     assert_eq!(
         (&page["jobs"][0]["id"], &page["next"]),
@@ -92,6 +92,8 @@ fn jobs_are_handed_in_listed_shown_and_withdrawn() {
     );
     let again = folder.run(&["jobs", "cancel", id, "--reason", "ordered twice"]);
     assert_eq!(again.code, Some(6), "{again:?}");
+    let hint = format!("hint: see what became of it with: surefoot jobs show {id}");
+    assert!(again.stderr.contains(&hint), "{again:?}");
     let text = folder.run(&["jobs", "show", id]).stdout;
     for part in [
         "state      cancelled",
@@ -128,6 +130,16 @@ fn queues_are_listed_paused_and_resumed() {
     );
     let text = folder.run(&["queues", "list"]).stdout;
     assert!(text.contains("by tester: the provider is down"), "{text}");
+    for look in [&["jobs", "list"][..], &["jobs", "list", "--queue", "slow"]] {
+        let text = folder.run(look).stdout;
+        let (_, remark) = text.split_once("queue slow is paused since ").unwrap();
+        assert!(remark.contains("by tester: the provider is down"), "{text}");
+    }
+    let again = ["queues", "pause", "slow", "--reason", "another reason"];
+    let text = folder.run(&again).stdout;
+    assert!(text.contains("was paused already, since"), "{text}");
+    assert!(text.contains("by tester: the provider is down"), "{text}");
+    assert_eq!(folder.answer(&again)["was_paused"], true);
     assert_eq!(
         folder.answer(&["queues", "resume", "slow"])["was_paused"],
         true
@@ -144,7 +156,7 @@ fn a_job_may_wait_until_the_last_time_that_is_kept() {
     folder.answer(&["migrate"]);
     let last = "9999-12-31T23:59:59Z";
     let created = folder.answer(&["jobs", "enqueue", "k", "--run-at", last]);
-    let job = folder.answer(&["jobs", "show", created["job"].as_str().unwrap()]);
+    let job = folder.answer(&["jobs", "show", created["id"].as_str().unwrap()]);
     assert_eq!(job["due_at"], "9999-12-31T23:59:59.000000Z", "{job:#}");
 }
 
@@ -154,7 +166,7 @@ fn a_payload_comes_from_a_file() {
     std::fs::write(folder.path().join("payload.json"), "{\"a\": 1}\n").unwrap();
     folder.answer(&["migrate"]);
     let created = folder.answer(&["jobs", "enqueue", "k", "--payload-file", "payload.json"]);
-    let job = folder.answer(&["jobs", "show", created["job"].as_str().unwrap()]);
+    let job = folder.answer(&["jobs", "show", created["id"].as_str().unwrap()]);
     assert_eq!(job["payload"], json!({ "a": 1 }));
 }
 
@@ -190,7 +202,7 @@ fn the_commands_work_on_postgres() {
         r#"{"n":9007199254740993}"#,
     ]);
     assert_eq!(created["outcome"], "created");
-    assert_eq!(with(&["jobs", "list"])["jobs"][0]["id"], created["job"]);
+    assert_eq!(with(&["jobs", "list"])["jobs"][0]["id"], created["id"]);
     with(&["queues", "pause", "default", "--reason", "r"]);
     assert_eq!(
         with(&["queues", "list"])["queues"][0]["paused"]["reason"],
@@ -199,5 +211,128 @@ fn the_commands_work_on_postgres() {
     assert_eq!(
         with(&["dead", "list"]),
         json!({ "groups": [], "more": false })
+    );
+}
+
+#[test]
+fn a_paused_queue_is_told_where_a_job_waits_in_it() {
+    let folder = Folder::new();
+    folder.answer(&["migrate"]);
+    let pause = [
+        "queues",
+        "pause",
+        "default",
+        "--reason",
+        "the provider is down",
+    ];
+    let text = folder.run(&pause).stdout;
+    assert!(text.starts_with("paused queue default;"), "{text}");
+    let job = folder.answer(&["jobs", "enqueue", "k"]);
+    let id = job["id"].as_str().unwrap();
+    let text = folder.run(&["jobs", "show", id]).stdout;
+    assert!(text.contains("queue default is paused since "), "{text}");
+    folder.answer(&["jobs", "cancel", id, "--reason", "r"]);
+    let text = folder.run(&["jobs", "show", id]).stdout;
+    assert!(!text.contains("is paused"), "it waits no more: {text}");
+}
+
+#[test]
+fn a_job_that_could_never_run_is_not_taken() {
+    let folder = Folder::new();
+    folder.answer(&["migrate"]);
+    let enqueue = ["jobs", "enqueue", "k"];
+    let before_it_runs = [
+        "--run-at",
+        "2100-01-02T00:00:00Z",
+        "--deadline-at",
+        "2100-01-01T00:00:00Z",
+    ];
+    let over = ["--deadline-at", "2020-01-01T00:00:00Z"];
+    for (late, part) in [
+        (&before_it_runs[..], "is not after run_at"),
+        (&over[..], "deadline_at has passed"),
+    ] {
+        let run = folder.run(&[&enqueue, late].concat());
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains(part), "{run:?}");
+    }
+    assert_eq!(folder.answer(&["jobs", "list"])["jobs"], json!([]));
+}
+
+#[test]
+fn a_kind_that_the_configuration_does_not_know_is_told() {
+    let folder = Folder::new();
+    folder.answer(&["migrate"]);
+    let text = folder.run(&["jobs", "enqueue", "sned_mail"]).stdout;
+    assert!(!text.contains("has no"), "{text}");
+    folder.config("[job.send_mail]\n");
+    let text = folder.run(&["jobs", "enqueue", "sned_mail"]).stdout;
+    assert!(
+        text.contains("surefoot.toml has no [job.sned_mail]: it waits for a worker"),
+        "{text}"
+    );
+    let text = folder.run(&["jobs", "enqueue", "send_mail"]).stdout;
+    assert!(!text.contains("has no"), "{text}");
+}
+
+#[test]
+fn who_only_looks_needs_no_secret_of_the_configuration() {
+    let folder = Folder::new();
+    folder.config(
+        "[database]\nurl = \"sqlite:elsewhere.db\"\n\
+         [server]\ntokens = { ops = \"${SUREFOOT_TEST_GONE}\" }\n[job.send_mail]\n",
+    );
+    folder.answer(&["migrate"]);
+    assert!(folder.path().join("elsewhere.db").exists());
+    for look in [
+        &["jobs", "list"][..],
+        &["dead", "list"],
+        &["queues", "list"],
+        &["queues", "pause", "slow", "--reason", "r"],
+    ] {
+        folder.answer(look);
+    }
+    for needs_all in [&["jobs", "enqueue", "send_mail"][..], &["check"]] {
+        let run = folder.run(needs_all);
+        assert_eq!(run.code, Some(3), "{run:?}");
+        assert!(
+            run.stderr.contains("SUREFOOT_TEST_GONE is not set"),
+            "{run:?}"
+        );
+    }
+    folder.config("[database]\nurl = \"${SUREFOOT_TEST_GONE}\"\n");
+    let run = folder.run(&["jobs", "list"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(
+        run.stderr.contains("SUREFOOT_TEST_GONE is not set"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn nobody_acts_without_a_name_and_the_refusal_says_where_one_is_looked_for() {
+    let folder = Folder::new();
+    folder.answer(&["migrate"]);
+    let pause = ["queues", "pause", "slow", "--reason", "r"];
+    let with = |name: Option<&str>| {
+        let mut command = command(folder.path(), &pause);
+        for variable in ["SUREFOOT_ACTOR", "USER", "LOGNAME", "USERNAME"] {
+            command.env_remove(variable);
+        }
+        if let Some(variable) = name {
+            command.env(variable, "lan");
+        }
+        command.output().unwrap()
+    };
+    let refused = with(None);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let text = String::from_utf8(refused.stderr).unwrap();
+    for part in ["$USER, $LOGNAME and $USERNAME", "--actor", "SUREFOOT_ACTOR"] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
+    assert!(with(Some("LOGNAME")).status.success());
+    assert_eq!(
+        folder.answer(&["queues", "list"])["queues"][0]["paused"]["actor"],
+        "lan"
     );
 }

@@ -43,7 +43,7 @@ fn a_configuration_that_does_not_load_is_told_whole() {
     folder.config(
         "[server]\nlisten = \"here\"\n[job.send]\ndependency = \"mail\"\ntimeout = \"42\"\n",
     );
-    for command in ["serve", "check", "migrate"] {
+    for command in ["serve", "check"] {
         let run = folder.run(&[command]);
         assert_eq!(run.code, Some(3), "{run:?}");
         for part in [
@@ -68,6 +68,12 @@ fn a_configuration_that_does_not_load_is_told_whole() {
     assert_eq!(error["error"]["code"], 3, "{error:#}");
     let fault = &error["error"]["faults"][0];
     assert_eq!((&fault["line"], &fault["column"]), (&json!(2), &json!(10)));
+    assert_eq!(fault["file"], "surefoot.toml");
+    let run = folder.run(&["check"]);
+    assert!(run.stderr.contains("run: surefoot check\n"), "{run:?}");
+    let run = folder.run(&["serve", "--config", "surefoot.toml"]);
+    let hint = "run: surefoot check --config surefoot.toml\n";
+    assert!(run.stderr.contains(hint), "{run:?}");
     assert!(!folder.path().join("surefoot.db").exists());
 }
 
@@ -100,24 +106,39 @@ fn a_sound_configuration_is_told_with_its_worst_case() {
 fn what_is_not_there_is_said_and_not_made() {
     let folder = Folder::new();
     let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let here = folder.path().canonicalize().unwrap();
+    let gone = format!(
+        "there is no database {}",
+        here.join("surefoot.db").display()
+    );
     let table: &[(&[&str], i32, &str)] = &[
         (
             &["serve", "--lisen", "127.0.0.1:0"],
             2,
             "a similar argument exists: '--listen'",
         ),
-        (&["jobs", "list"], 5, "there is no database surefoot.db"),
-        (&["jobs", "show", id], 5, "there is no database surefoot.db"),
-        (&["dead", "list"], 5, "there is no database surefoot.db"),
+        (&["jobs", "list"], 5, &gone),
+        (&["jobs", "show", id], 5, &gone),
+        (&["dead", "list"], 5, &gone),
         (
             &["jobs", "enqueue", "k", "--database", "sqlite:typo.db"],
             5,
-            "make it with: surefoot serve, or surefoot migrate",
+            "run this in the folder where surefoot serve runs, or name its database with --database",
         ),
         (
             &["check", "--config", "other.toml"],
             5,
             "failed to read other.toml",
+        ),
+        (
+            &["check", "--config", "other.toml"],
+            5,
+            "hint: check the path",
+        ),
+        (
+            &["check", "--config", "."],
+            3,
+            "hint: give --config the configuration itself",
         ),
         (
             &["jobs", "list", "--database", "mysql://h/d"],
@@ -164,9 +185,7 @@ fn with_json_a_wrong_argument_is_an_error_document() {
     let error: Value = serde_json::from_str(&run.stderr).unwrap();
     let what = error["error"]["what"].as_str().unwrap();
     assert!(
-        what.starts_with(
-            "unexpected argument '--lmit' found; tip: a similar argument exists: '--limit'"
-        ),
+        what == "unexpected argument '--lmit' found; tip: a similar argument exists: '--limit'",
         "{what}"
     );
 }

@@ -1,5 +1,7 @@
 //! A node without any configuration, and a worker that takes jobs over HTTP.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::api::Api;
@@ -135,8 +137,9 @@ async fn the_probes_and_metrics_answer() {
     );
 }
 
-/// The body and the path of a printed `curl --json 'BODY' URL`.
-fn printed(node: &Node, address: &str) -> (Value, String) {
+/// The command that is printed next: its body and its path.
+#[track_caller]
+fn printed(node: &Node, address: &str) -> (String, String) {
     let line = node.line();
     let (body, url) = line
         .strip_prefix("  curl --json '")
@@ -144,38 +147,84 @@ fn printed(node: &Node, address: &str) -> (Value, String) {
         .split_once("' ")
         .unwrap();
     (
-        serde_json::from_str(body).unwrap(),
+        body.to_owned(),
         url.strip_prefix(address).unwrap().to_owned(),
     )
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_it_says_to_try_next_works() {
-    let folder = Folder::new();
-    let command = command(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+/// Starts a node as a person does, and reads to where it says what to try.
+fn served(folder: &Folder, options: &[&str], path: Option<&Path>) -> (Node, String) {
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let mut command = command(folder.path(), &[&serve, options].concat());
+    command.env("PATH", path.unwrap_or(Path::new("/usr/bin")));
     let node = Node::start(command, folder.path().join("node.log"));
-    let address = node
-        .facts
-        .as_str()
-        .unwrap()
-        .rsplit_once(' ')
-        .unwrap()
-        .1
-        .to_owned();
-    let api = Api::new(address.clone());
-    while node.line() != "hand in a job:" {}
-    let (job, jobs) = printed(&node, &address);
-    assert_eq!(api.post(&jobs, job).await.status, 202);
-    assert_eq!(node.line(), "take it as a worker:");
-    let (claim, leases) = printed(&node, &address);
-    let lease = api.post(&leases, claim).await.body["leases"][0].clone();
+    let first = node.facts.as_str().unwrap();
+    let address = first.rsplit_once(' ').unwrap().1.to_owned();
+    while node.line() != "hand in a job (curl 7.82 or later):" {}
+    (node, address)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_it_says_to_try_next_works_at_each_start() {
+    let folder = Folder::new();
+    for _ in 0..2 {
+        let (node, address) = served(&folder, &[], None);
+        let api = Api::new(address.clone());
+        let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let (job, jobs) = printed(&node, &address);
+        assert_eq!(api.post(&jobs, json(&job)).await.status, 202);
+        assert_eq!(node.line(), "take it as a worker:");
+        let (claim, leases) = printed(&node, &address);
+        let lease = api.post(&leases, json(&claim)).await.body["leases"][0].clone();
+        assert!(node.line().starts_with("within 40s say that it is done"));
+        let (done, succeed) = printed(&node, &address);
+        let job = lease["job"].as_str().unwrap();
+        let done = json(&done.replace("EPOCH", &lease["epoch"].to_string()));
+        let succeed = succeed.replace("JOB", job);
+        assert_eq!(api.post(&succeed, done).await.status, 200);
+        assert_eq!(api.job(job).await["result"], "hello, world");
+    }
+}
+
+#[test]
+fn what_it_says_to_try_next_is_of_the_first_configured_kind() {
+    let folder = Folder::new();
+    let dependency = "[dependency.mail]\nbase_url = \"http://127.0.0.1:1\"\n";
+    let called = "dependency = \"mail\"\nrequest = { path = \"/\" }\nrecovery = \"repeatable\"\n";
+    folder.config(&format!("{dependency}[job.send]\n{called}[job.zip]\n"));
+    let (node, address) = served(&folder, &[], None);
+    let (job, _) = printed(&node, &address);
+    assert_eq!(job, r#"{"kind":"send","payload":{}}"#);
+    assert_eq!(node.line(), "this node calls mail for it");
+    assert_eq!(node.line(), "see it:");
+    drop(node);
+
+    folder.config("[job.grade]\ntimeout = \"2m\"\nlease = \"3m\"\n");
+    let (node, address) = served(&folder, &[], None);
+    let (job, _) = printed(&node, &address);
+    assert_eq!(job, r#"{"kind":"grade","payload":{}}"#);
     node.line();
-    let (done, succeed) = printed(&node, &address);
-    assert_eq!(done["epoch"], lease["epoch"]);
-    let job = lease["job"].as_str().unwrap();
+    let (claim, _) = printed(&node, &address);
+    assert_eq!(claim, r#"{"worker":"me","kinds":["grade"],"max":1}"#);
+    assert!(node.line().starts_with("within 3m say"));
+}
+
+#[test]
+fn where_it_says_to_look_is_this_program_on_this_database() {
+    let program = Path::new(env!("CARGO_BIN_EXE_surefoot"));
+    let look = |options: &[&str], path: Option<&Path>| {
+        let folder = Folder::new();
+        std::fs::write(folder.path().join("other.toml"), "").unwrap();
+        let (node, _) = served(&folder, options, path);
+        while node.line() != "see it:" {}
+        node.line()
+    };
+    let at = program.display();
+    assert_eq!(look(&[], None), format!("  {at} jobs list"));
+    assert_eq!(look(&[], program.parent()), "  surefoot jobs list");
+    let elsewhere = ["--database", "sqlite:other.db", "--config", "other.toml"];
     assert_eq!(
-        api.post(&succeed.replace("JOB", job), done).await.status,
-        200
+        look(&elsewhere, program.parent()),
+        "  surefoot jobs list --database 'sqlite:other.db' --config 'other.toml'"
     );
-    assert_eq!(api.job(job).await["result"], "hello, world");
 }

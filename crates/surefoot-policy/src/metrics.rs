@@ -37,6 +37,22 @@ pub const FAULTS_INJECTED: &str = "surefoot.dependency.faults.injected";
 /// Fallbacks, by `outcome`: `served` or `failed`. Unit: calls.
 pub const FALLBACKS: &str = "surefoot.dependency.fallbacks";
 
+/// Every name.
+pub const NAMES: [&str; 12] = [
+    CALLS,
+    CALL_DURATION,
+    ATTEMPTS_FAILED,
+    REJECTIONS,
+    RETRIES,
+    RETRIES_SUPPRESSED,
+    HEDGES,
+    AMPLIFIED,
+    BREAKER_CHANGES,
+    GATE_CLOSED,
+    FAULTS_INJECTED,
+    FALLBACKS,
+];
+
 /// One value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {

@@ -5,6 +5,7 @@
 //! request whose outcome nobody knows is answered as such. It never leaves the machine without a token.
 //!
 //! - [`router`] makes the API, [`serve`] serves it, [`check_listen`] says on which addresses that may be.
+//! - [`Dependencies`] is what the API shows of the services that this process calls.
 //! - [`documents`] are the API's answers for other surfaces.
 //! - [`Metrics`] is the observer that the engine reports to and `/metrics` shows.
 //!
@@ -13,6 +14,7 @@
 
 mod auth;
 mod body;
+mod dependency;
 pub mod documents;
 mod extract;
 mod language;
@@ -32,6 +34,10 @@ mod status_text;
 mod token;
 mod wire;
 
+pub use dependency::{
+    BreakerOrder, BreakerView, CallCounts, Dependencies, DependencyCount, DependencyView,
+    NoDependencies,
+};
 pub use listen::{ListenRefused, check_listen};
 pub use metrics::Metrics;
 pub use options::{Readiness, ServerOptions};

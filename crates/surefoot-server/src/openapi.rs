@@ -54,6 +54,10 @@ pub(crate) fn base() -> OpenApi {
             "What jobs did outside, and the word of witnesses",
         ),
         ("queues", "What waits in each queue; pause and resume"),
+        (
+            "dependencies",
+            "The services that this process calls, and their breakers",
+        ),
         ("server", "About this process"),
     ];
     OpenApiBuilder::new()

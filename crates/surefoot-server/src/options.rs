@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::dependency::{Dependencies, NoDependencies};
 use crate::token::Token;
 
 /// How a server is set up.
@@ -20,6 +21,8 @@ pub struct ServerOptions {
     pub streams_max: usize,
     /// What `/readyz` asks.
     pub readiness: Arc<dyn Readiness>,
+    /// The services that this process calls. Default: none.
+    pub dependencies: Arc<dyn Dependencies>,
 }
 
 impl ServerOptions {
@@ -31,6 +34,7 @@ impl ServerOptions {
             request_timeout: Duration::from_secs(30),
             streams_max: 256,
             readiness: Arc::new(readiness),
+            dependencies: Arc::new(NoDependencies),
         }
     }
 

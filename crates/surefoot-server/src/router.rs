@@ -19,7 +19,7 @@ use crate::metrics::{self, Metrics};
 use crate::openapi::{self, Document};
 use crate::options::ServerOptions;
 use crate::problem::{self, Problem};
-use crate::routes::{dead, effects, events, jobs, leases, probes, queues, steer};
+use crate::routes::{dead, dependencies, effects, events, jobs, leases, probes, queues, steer};
 use crate::state::App;
 use crate::{auth, origin};
 
@@ -86,6 +86,8 @@ fn timed() -> OpenApiRouter<App> {
         .routes(routes!(effects::show))
         .routes(routes!(effects::resolve))
         .routes(routes!(dead::groups))
+        .routes(routes!(dependencies::list))
+        .routes(routes!(dependencies::steer))
         .routes(routes!(queues::list))
         .routes(routes!(queues::pause))
         .routes(routes!(queues::resume))

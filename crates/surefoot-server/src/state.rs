@@ -9,6 +9,7 @@ use surefoot_core::error::StoreError;
 use surefoot_core::job::Job;
 use tokio::sync::Semaphore;
 
+use crate::dependency::Dependencies;
 use crate::language::Language;
 use crate::metrics::{DepthCache, Metrics};
 use crate::options::{Readiness, ServerOptions};
@@ -67,6 +68,10 @@ impl App {
 
     pub(crate) fn readiness(&self) -> &dyn Readiness {
         &*self.0.options.readiness
+    }
+
+    pub(crate) fn dependencies(&self) -> &dyn Dependencies {
+        &*self.0.options.dependencies
     }
 
     /// The slots for event streams.

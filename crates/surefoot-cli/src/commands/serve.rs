@@ -48,7 +48,7 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
     let router = surefoot_server::router(
         engine.client().clone(),
         metrics,
-        server_options(&place, &engine),
+        server_options(&place, &engine, live),
     );
     let server = tokio::spawn(surefoot_server::serve(listener, router, shutdown.clone()));
     signals.next().await;
@@ -146,7 +146,7 @@ async fn start_engine(
     Ok(builder.start().await?)
 }
 
-fn server_options(place: &Place, engine: &Engine) -> ServerOptions {
+fn server_options(place: &Place, engine: &Engine, live: LiveDependencies) -> ServerOptions {
     let engine = engine.clone();
     let readiness = move || {
         let health = engine.health();
@@ -161,6 +161,7 @@ fn server_options(place: &Place, engine: &Engine) -> ServerOptions {
     ServerOptions {
         tokens: place.config.server.tokens.clone(),
         hosts: place.config.server.hosts.clone(),
+        dependencies: Arc::new(live),
         ..ServerOptions::new(readiness)
     }
 }

@@ -145,7 +145,8 @@ async fn what_may_have_happened_under_the_same_key_never_ends_as_a_failure() {
     let failing = |status| Act::Refuse(Answer::new(status, ""));
     provider.script([failing(500), failing(404)]);
     let folder = Folder::new();
-    folder.config(&config(&provider, "same_key", ""));
+    // The refusal proves nothing about the first call, so the second attempt is used up and a person decides.
+    folder.config(&config(&provider, "same_key", "attempts_max = 2"));
     let node = folder.serve(&[]);
     let api = Api::new(node.url());
     let id = api.enqueue("send", "1", json!({})).await;

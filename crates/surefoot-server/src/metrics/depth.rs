@@ -17,8 +17,10 @@ use surefoot_core::time::Timestamp;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use super::dependencies;
 use super::jobs::Metrics;
 use super::labels::{Names, OTHER};
+use crate::dependency::Dependencies;
 
 /// How long an answer of the store is served.
 const FRESH: Duration = Duration::from_secs(5);
@@ -63,13 +65,19 @@ struct JobsLabel {
 
 impl DepthCache {
     /// The whole exposition.
-    pub(crate) async fn scrape(&self, client: &Client, metrics: &Metrics) -> String {
+    pub(crate) async fn scrape(
+        &self,
+        client: &Client,
+        metrics: &Metrics,
+        called: &dyn Dependencies,
+    ) -> String {
         let depth = self.look(client).await;
         let mut gauges = Registry::default();
         self.register(&mut gauges, depth.as_deref(), metrics, client.now());
         let mut text = String::new();
         let written = encode_registry(&mut text, metrics.registry())
             .and_then(|()| encode_registry(&mut text, &gauges))
+            .and_then(|()| dependencies::write(&mut text, called))
             .and_then(|()| encode_eof(&mut text));
         if written.is_err() {
             tracing::error!("the metrics could not be written");

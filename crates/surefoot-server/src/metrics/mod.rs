@@ -1,6 +1,7 @@
 //! What the process counts, in the OpenMetrics text format. Names are `surefoot_*` with their unit last; what
 //! OpenTelemetry has a name for is called by it. No label takes more values than a named limit, whatever callers send.
 
+mod dependencies;
 mod depth;
 mod effects;
 mod http;

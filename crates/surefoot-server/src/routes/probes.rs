@@ -57,6 +57,9 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
         content_type = "application/openmetrics-text"))
 )]
 pub(crate) async fn scrape(State(app): State<App>) -> Response {
-    let text = app.depth().scrape(app.client(), app.metrics()).await;
+    let text = app
+        .depth()
+        .scrape(app.client(), app.metrics(), app.dependencies())
+        .await;
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
 }

@@ -3,6 +3,7 @@
 
 mod by;
 mod dead;
+mod dependency;
 mod effect;
 mod enqueue;
 mod job;
@@ -19,6 +20,7 @@ mod word;
 
 pub(crate) use by::{ByBody, MustReason};
 pub(crate) use dead::{DeadGroups, dead_groups};
+pub(crate) use dependency::{BreakerBody, DependencyList, DependencyRecord, dependency_list};
 pub(crate) use effect::EffectRecord;
 pub(crate) use enqueue::{EnqueueBody, EnqueueOutcome, Enqueued};
 pub(crate) use job::{JobDocument, View};

@@ -8,6 +8,7 @@
 )]
 
 mod auth;
+mod dependencies;
 mod effects;
 mod enqueue;
 mod events;

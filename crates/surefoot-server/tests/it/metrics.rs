@@ -199,7 +199,8 @@ async fn the_document_names_every_metric_and_no_other() {
     let mut named: Vec<String> = rows
         .filter_map(|row| row.split_once('`'))
         .map(|(name, _)| name.to_owned())
-        .filter(|name| !name.contains('.'))
+        // What is counted of services comes from whoever calls them; the binary's own tests look those up.
+        .filter(|name| !name.contains('.') && !name.starts_with("surefoot_dependency_"))
         .collect();
     named.sort();
     assert_eq!(named, served);

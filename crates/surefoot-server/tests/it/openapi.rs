@@ -12,18 +12,20 @@ use crate::harness::{Api, request, with_json};
 const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 /// Every route, by hand: the promise to clients.
-const ROUTES: [(&str, &str); 26] = [
+const ROUTES: [(&str, &str); 28] = [
     ("get", "/healthz"),
     ("get", "/metrics"),
     ("get", "/openapi.json"),
     ("get", "/problems/{slug}"),
     ("get", "/readyz"),
     ("get", "/v1/dead"),
+    ("get", "/v1/dependencies"),
     ("get", "/v1/effects/{key}"),
     ("get", "/v1/jobs"),
     ("get", "/v1/jobs/{id}"),
     ("get", "/v1/jobs/{id}/events"),
     ("get", "/v1/queues"),
+    ("post", "/v1/dependencies/{name}/breaker"),
     ("post", "/v1/effects/{key}/verdict"),
     ("post", "/v1/jobs"),
     ("post", "/v1/jobs/{id}/cancel"),

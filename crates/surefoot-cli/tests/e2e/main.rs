@@ -10,6 +10,7 @@
 mod api;
 mod crash;
 mod dead_letters;
+mod dependencies;
 mod drain;
 mod effects;
 mod http_kinds;

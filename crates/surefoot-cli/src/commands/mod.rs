@@ -34,10 +34,14 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failed> {
         Command::Serve(args) => serve::run(&shared, &args, output).await,
         Command::Check => check::run(&shared, output),
         Command::Migrate => migrate::run(&shared, output).await,
-        Command::Jobs(command) => jobs::run(&Place::new(&shared)?, command, output).await,
-        Command::Dead(command) => dead::run(&Place::new(&shared)?, command, output).await,
-        Command::Effects(command) => effects::run(&Place::new(&shared)?, command, output).await,
-        Command::Queues(command) => queues::run(&Place::new(&shared)?, command, output).await,
+        Command::Jobs(command) => jobs::run(&shared, command, output).await,
+        Command::Dead(command) => dead::run(&Place::of_database(&shared)?, command, output).await,
+        Command::Effects(command) => {
+            effects::run(&Place::of_database(&shared)?, command, output).await
+        }
+        Command::Queues(command) => {
+            queues::run(&Place::of_database(&shared)?, command, output).await
+        }
         Command::Lab(command) => lab::run(command, output),
         Command::Completions { shell } => completions(shell),
     }

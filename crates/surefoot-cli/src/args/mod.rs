@@ -22,7 +22,7 @@ pub(crate) use experiments::{AmplificationArgs, JitterArgs, PlotArgs};
 pub(crate) use jobs::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
 pub(crate) use lab::LabCommand;
 pub(crate) use people::ActorUnknown;
-pub(crate) use queues::QueuesCommand;
+pub(crate) use queues::{PauseArgs, QueuesCommand};
 pub(crate) use serve::ServeArgs;
 pub(crate) use value::PayloadArgError;
 
@@ -110,7 +110,7 @@ mod tests {
             ),
             (
                 "surefoot serve --listen localhost",
-                "invalid value 'localhost' for '--listen <ADDRESS>'",
+                "write an IP address and a port, such as 127.0.0.1:7070",
             ),
             (
                 "surefoot jobs show nonsense",
@@ -127,7 +127,15 @@ mod tests {
             ("surefoot jobs enqueue k --in 5", "has no unit after 5"),
             (
                 "surefoot jobs enqueue k --priority 101",
-                "101 is not in -100..=100",
+                "give a whole number from -100 to 100",
+            ),
+            (
+                "surefoot jobs enqueue k --priority high",
+                "give a whole number from -100 to 100",
+            ),
+            (
+                "surefoot dead list --limit 201",
+                "give a whole number from 1 to 200",
             ),
             (
                 "surefoot jobs enqueue k --run-at tomorrow",
@@ -139,7 +147,7 @@ mod tests {
             ),
             (
                 "surefoot jobs list --state done",
-                "done is no state; the states are pending, running, retrying",
+                "[possible values: pending, running, retrying",
             ),
             (
                 "surefoot dead replay --reason x",
@@ -159,6 +167,38 @@ mod tests {
             let text = error.to_string();
             assert!(text.contains(expected), "{line}: {text}");
             assert_eq!(error.exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_help_names_formats_defaults_and_limits() {
+        let table = [
+            (
+                "surefoot jobs enqueue --help",
+                "one JSON value; a new job without one is given null",
+            ),
+            (
+                "surefoot jobs enqueue --help",
+                "The earliest time it runs, such as 2026-11-30T10:32:00Z",
+            ),
+            ("surefoot jobs enqueue --help", "such as 90s, 15m or 2h30m"),
+            ("surefoot jobs enqueue --help", "-100 to 100"),
+            (
+                "surefoot jobs list --help",
+                "[possible values: pending, running, retrying, verifying,",
+            ),
+            ("surefoot jobs list --help", "1 to 200"),
+            (
+                "surefoot dead edit --help",
+                "[default: $USER, $LOGNAME or $USERNAME]",
+            ),
+        ];
+        for (line, expected) in table {
+            let help = Cli::try_parse_from(line.split(' '))
+                .unwrap_err()
+                .to_string();
+            let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains(expected), "{line}: {words}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use surefoot::core::job::{AttemptOutcome, StateName};
 use surefoot::{Cx, EngineOptions, Heartbeat, Intent, JobPolicy};
 
+use crate::effects_world::{Act, How, Provider, refund};
 use crate::world::{Task, World, ms, notes, options, policy_with_backoff, s};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -70,5 +71,32 @@ async fn a_node_that_dies_on_sqlite_is_taken_over_from_the_file() {
             .count();
     }
     assert!(lost > 0, "the first node died in the middle");
+    engine.drain().await;
+}
+
+/// The whole story of an effect, read back from a file after each step.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_effect_on_sqlite_is_asked_about_and_not_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("jobs.db").display());
+    let world = World::over(surefoot_store::open(&url).await.unwrap());
+    let provider = Provider::doing(&[Act::Answer, Act::AppliedReset]);
+    let called = provider.clone();
+    let run = move |task: Task, cx: Cx| {
+        let provider = called.clone();
+        async move {
+            let one = refund(&cx, "psp.refund", task.n, provider.clone(), How::Once).await?;
+            let two = refund(&cx, "psp.fee", 1, provider, How::Verify).await?;
+            Ok(one + two)
+        }
+    };
+    let engine = world.node().handle(run, JobPolicy::default());
+    let engine = engine.start().await.unwrap();
+    let job = engine.enqueue(Task::n(7)).await.unwrap();
+    assert_eq!(engine.result(job).await.unwrap(), 14);
+    assert_eq!((provider.calls.len(), provider.asks.len()), (2, 1));
+    let effects = engine.client().effects(job.id).await.unwrap();
+    let states: Vec<_> = effects.iter().map(|effect| effect.state.as_str()).collect();
+    assert_eq!(states, ["confirmed", "confirmed"]);
     engine.drain().await;
 }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use surefoot::StartError;
 use surefoot_core::error::StoreError;
+use surefoot_lab::LabError;
 use surefoot_store::OpenError;
 
 use crate::args::{ActorUnknown, PayloadArgError};
@@ -334,6 +335,19 @@ impl From<ClientError> for Failed {
             chain(&error),
             "check that the system has a store of certificates",
         )
+    }
+}
+
+impl From<LabError> for Failed {
+    fn from(error: LabError) -> Self {
+        let hint = match &error {
+            LabError::NotEmpty => "make a new database and name it with --postgres",
+            LabError::Missed { .. } | LabError::Late { .. } | LabError::Start { .. } => {
+                "nothing was measured; run it again when the host is less busy"
+            }
+            _ => "nothing was measured",
+        };
+        Self::new(Code::Failed, chain(&error), hint)
     }
 }
 

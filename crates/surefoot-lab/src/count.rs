@@ -12,7 +12,7 @@ pub struct Count {
     pub charged_twice: usize,
     /// Never took effect, and no person is asked.
     pub never_charged: usize,
-    /// Neither ended nor visibly waiting for a person.
+    /// Neither ended nor visibly waiting for a person in time, be it that it did later.
     pub not_terminal: usize,
     /// Had ended, and ended otherwise later: somebody wrote who had lost the right to.
     pub stale_write: usize,
@@ -66,7 +66,8 @@ impl Count {
             .any(|(ended, at_last)| !ended.is_open() && ended != at_last);
         self.charged_twice += usize::from(applied > 1);
         self.never_charged += usize::from(applied == 0 && !person);
-        self.not_terminal += usize::from(seen.at_last.is_empty() || is(Standing::is_open));
+        let open = seen.ended.iter().chain(seen.at_last).any(Standing::is_open);
+        self.not_terminal += usize::from(open || seen.at_last.is_empty());
         self.stale_write += usize::from(rewritten);
         self.told_failed += usize::from(failed && applied > 0);
         self.done += usize::from(is(|standing| matches!(standing, Standing::Done(_))));

@@ -20,7 +20,7 @@ pub(crate) use dead::{DeadCommand, EditArgs, IgnoreArgs, ListArgs as DeadListArg
 pub(crate) use effects::{EffectsCommand, ResolveArgs};
 pub(crate) use experiments::{AmplificationArgs, JitterArgs, PlotArgs};
 pub(crate) use jobs::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
-pub(crate) use lab::LabCommand;
+pub(crate) use lab::{ChaosArgs, FaultsArgs, LabCommand};
 pub(crate) use people::ActorUnknown;
 pub(crate) use queues::{PauseArgs, QueuesCommand};
 pub(crate) use serve::ServeArgs;
@@ -80,7 +80,7 @@ pub(crate) enum Command {
     /// Queues: how much waits, pause and resume
     #[command(subcommand)]
     Queues(QueuesCommand),
-    /// Small experiments that show what policies do, in simulated time
+    /// Break real processes on purpose and count what came of it, and small experiments with policies
     #[command(subcommand)]
     Lab(LabCommand),
     /// Print a completion script for a shell

@@ -4,6 +4,54 @@
 //! behind [`Store`](surefoot_core::port::Store). It never writes without the epoch of a lease, and it never waits
 //! for anything without a limit.
 //!
+//! A whole program: a job, its handler, and an engine that keeps everything in a file. It runs until it has its result.
+//!
+//! ```
+//! use serde::{Deserialize, Serialize};
+//! use surefoot::{Cx, Engine, Job, JobPolicy, Outcome};
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Greet {
+//!     name: String,
+//! }
+//!
+//! impl Job for Greet {
+//!     const KIND: &'static str = "greet";
+//!     type Output = String;
+//! }
+//!
+//! async fn greet(job: Greet, _: Cx) -> Outcome<String> {
+//!     Ok(format!("hello, {}", job.name))
+//! }
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! #     let folder = tempfile::tempdir()?;
+//! #     std::env::set_current_dir(&folder)?;
+//!     let store = surefoot_store::open("sqlite:surefoot.db").await?;
+//!     let engine = Engine::over(store).handle(greet, JobPolicy::default());
+//!     let engine = engine.start().await?;
+//!
+//!     let name = "world".to_owned();
+//!     let job = engine.enqueue(Greet { name }).await?;
+//!     assert_eq!(engine.result(job).await?, "hello, world");
+//!     engine.drain().await;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! There is no release yet, so its `Cargo.toml` names a checkout:
+//!
+//! ```toml
+//! [dependencies]
+//! serde = { version = "1", features = ["derive"] }
+//! surefoot = { path = "surefoot/crates/surefoot" }
+//! surefoot-store = { path = "surefoot/crates/surefoot-store" }
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+//! ```
+//!
+//! A handler that does something outside says so by [`Cx::effect`]:
+//!
 //! ```no_run
 //! # use serde::{Deserialize, Serialize};
 //! # use std::time::Duration;

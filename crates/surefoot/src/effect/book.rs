@@ -28,7 +28,6 @@ use crate::running::Running;
 pub(crate) struct Book {
     job: Arc<LeasedJob>,
     running: Arc<Running>,
-    policy: JobPolicy,
     desk: Desk,
     page: Mutex<Page>,
 }
@@ -41,6 +40,7 @@ enum Desk {
     Alone {
         base: Timestamp,
         started: Instant,
+        policy: Box<JobPolicy>,
     },
 }
 
@@ -64,8 +64,7 @@ struct Page {
 
 impl Book {
     pub(crate) fn new(client: Client, job: Arc<LeasedJob>, running: Arc<Running>) -> Self {
-        let policy = client.policies().policy(&job.kind).clone();
-        Self::at(Desk::Store(client), job, running, policy)
+        Self::at(Desk::Store(client), job, running)
     }
 
     /// A book that is written nowhere.
@@ -73,15 +72,15 @@ impl Book {
         let desk = Desk::Alone {
             base: job.state.started_at,
             started: Instant::now(),
+            policy: Box::default(),
         };
-        Self::at(desk, job, running, JobPolicy::default())
+        Self::at(desk, job, running)
     }
 
-    fn at(desk: Desk, job: Arc<LeasedJob>, running: Arc<Running>, policy: JobPolicy) -> Self {
+    fn at(desk: Desk, job: Arc<LeasedJob>, running: Arc<Running>) -> Self {
         Self {
             job,
             running,
-            policy,
             desk,
             page: Mutex::default(),
         }
@@ -100,13 +99,16 @@ impl Book {
     }
 
     pub(crate) fn policy(&self) -> &JobPolicy {
-        &self.policy
+        match &self.desk {
+            Desk::Store(client) => client.policies().policy(&self.job.kind),
+            Desk::Alone { policy, .. } => policy,
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
         match &self.desk {
             Desk::Store(client) => client.now(),
-            Desk::Alone { base, started } => base.after(started.elapsed()),
+            Desk::Alone { base, started, .. } => base.after(started.elapsed()),
         }
     }
 

@@ -27,7 +27,7 @@ use crate::running::Running;
 
 /// An attempt that ended.
 pub(super) struct Ended {
-    pub(super) job: LeasedJob,
+    pub(super) job: Arc<LeasedJob>,
     pub(super) running: Arc<Running>,
     pub(super) end: End,
 }
@@ -244,19 +244,24 @@ impl Attempt {
         } = self;
         running.settles();
         let book = cx.book();
-        let mut settled = Arc::unwrap_or_clone(job);
-        settled.state.cancel_requested |= running.is_cancel_requested();
+        let job = told_to_stop(job, &running);
         let end = match (book.lost(), said) {
             (Some(said), _) => End::Lost { said: Some(said) },
             (None, Said::Lost(said)) => End::Lost { said },
-            (None, Said::Report(report)) => settled_by(node, book, &settled, report),
+            (None, Said::Report(report)) => settled_by(node, book, &job, report),
         };
-        Ended {
-            job: settled,
-            running,
-            end,
-        }
+        Ended { job, running, end }
     }
+}
+
+/// The job as it is known at the end: somebody may have asked to cancel it meanwhile.
+fn told_to_stop(job: Arc<LeasedJob>, running: &Running) -> Arc<LeasedJob> {
+    if job.state.cancel_requested || !running.is_cancel_requested() {
+        return job;
+    }
+    let mut told = Arc::unwrap_or_clone(job);
+    told.state.cancel_requested = true;
+    Arc::new(told)
 }
 
 /// What follows from a report.

@@ -41,7 +41,7 @@ pub(super) struct Backlog {
 }
 
 struct Waiting {
-    job: LeasedJob,
+    job: Arc<LeasedJob>,
     running: Arc<Running>,
     settlement: Settlement,
     /// What the handler may have committed in a transaction of its own: to be tried where the settlement is stale.

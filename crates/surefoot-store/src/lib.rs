@@ -8,6 +8,7 @@ mod effect_record;
 mod not_settled;
 mod open;
 pub mod postgres;
+mod request_record;
 pub mod sqlite;
 
 pub use not_settled::NotSettled;

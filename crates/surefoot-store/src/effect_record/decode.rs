@@ -132,7 +132,11 @@ fn state(state: document::State<'_>) -> Result<EffectState, Fault> {
     })
 }
 
-fn witness(witness: &document::Witness<'_>) -> Result<Witness, Fault> {
+/// The witness in its document.
+///
+/// # Errors
+/// Its actor is none.
+pub(crate) fn witness(witness: &document::Witness<'_>) -> Result<Witness, NameError> {
     Ok(match witness {
         document::Witness::Answer => Witness::Answer,
         document::Witness::Query => Witness::Query,

@@ -99,7 +99,7 @@ pub(super) enum State<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Witness<'a> {
+pub(crate) enum Witness<'a> {
     Answer,
     Query,
     Caller {

@@ -91,7 +91,8 @@ fn state(state: &EffectState) -> document::State<'_> {
     }
 }
 
-fn witness(witness: &Witness) -> document::Witness<'_> {
+/// The document of a witness.
+pub(crate) fn witness(witness: &Witness) -> document::Witness<'_> {
     match witness {
         Witness::Answer => document::Witness::Answer,
         Witness::Query => document::Witness::Query,

@@ -11,5 +11,6 @@ mod encode;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use decode::decode;
-pub(crate) use encode::encode;
+pub(crate) use decode::{decode, witness};
+pub(crate) use document::Witness as WitnessDocument;
+pub(crate) use encode::{encode, witness as witness_document};

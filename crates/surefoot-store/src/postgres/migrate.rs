@@ -17,21 +17,28 @@ struct Migration {
     parts: &'static [&'static str],
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    name: "jobs",
-    parts: &[
-        include_str!("migrations/0001/tables.sql"),
-        include_str!("migrations/0001/claim.sql"),
-        include_str!("migrations/0001/gate.sql"),
-        include_str!("migrations/0001/settle.sql"),
-        include_str!("migrations/0001/enqueue.sql"),
-        include_str!("migrations/0001/lease.sql"),
-        include_str!("migrations/0001/effect.sql"),
-        include_str!("migrations/0001/look.sql"),
-        include_str!("migrations/0001/history.sql"),
-    ],
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        name: "jobs",
+        parts: &[
+            include_str!("migrations/0001/tables.sql"),
+            include_str!("migrations/0001/claim.sql"),
+            include_str!("migrations/0001/gate.sql"),
+            include_str!("migrations/0001/settle.sql"),
+            include_str!("migrations/0001/enqueue.sql"),
+            include_str!("migrations/0001/lease.sql"),
+            include_str!("migrations/0001/effect.sql"),
+            include_str!("migrations/0001/look.sql"),
+            include_str!("migrations/0001/history.sql"),
+        ],
+    },
+    Migration {
+        version: 2,
+        name: "requests",
+        parts: &[include_str!("migrations/0002/requests.sql")],
+    },
+];
 
 /// The longest that all of it may take, waiting for another node included.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@ use super::options::PostgresOptions;
 use super::store::PostgresStore;
 use super::{
     advance, announce, call, depth, effect, enqueue, history, lease, list, migrate, pause, record,
-    steer,
+    request, request_forget, request_list, steer,
 };
 
 #[tokio::test]
@@ -34,6 +34,9 @@ async fn every_statement_is_prepared_and_names_its_verb() {
         migrate::ALL,
         pause::ALL,
         record::ALL,
+        request::ALL,
+        request_forget::ALL,
+        request_list::ALL,
         steer::ALL,
     ];
     let mut faults = Vec::new();

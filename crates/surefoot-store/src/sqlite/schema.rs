@@ -8,7 +8,10 @@ use super::fault::store_error;
 use super::ledger::first;
 
 /// The migrations in order; the first one makes schema 1. What was released is never changed, only added to.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_jobs.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_jobs.sql"),
+    include_str!("migrations/0002_requests.sql"),
+];
 
 const NEWER: &str = "another build of Surefoot has upgraded it; run that build or a newer one";
 

@@ -5,7 +5,8 @@ use rusqlite::Connection;
 
 use super::{
     cancel, claim, dead_groups, depth, effect, enqueue, expire, late, lease, list, order_line,
-    pause, record, retention, schema, settle, steer, tally, writer,
+    pause, record, request, request_forget, request_list, retention, schema, settle, steer, tally,
+    writer,
 };
 
 const FILES: &[(&str, &[&str])] = &[
@@ -28,6 +29,9 @@ const FILES: &[(&str, &[&str])] = &[
     ("order_line", order_line::ALL),
     ("pause", pause::ALL),
     ("record", record::ALL),
+    ("request", request::ALL),
+    ("request_forget", request_forget::ALL),
+    ("request_list", request_list::ALL),
     ("retention", retention::ALL),
     ("schema", schema::ALL),
     ("settle", settle::ALL),
@@ -52,6 +56,10 @@ const WALKS: &[(&str, &str)] = &[
     ("-- lapsed: running jobs", "the jobs that run"),
     ("-- migrate: ", "the migrations"),
     ("-- pauses: ", "the paused queues"),
+    (
+        "-- requests: of any state",
+        "a page, in the order of the index",
+    ),
 ];
 
 fn migrated() -> Connection {

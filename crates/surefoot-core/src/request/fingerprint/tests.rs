@@ -284,5 +284,11 @@ fn the_first_version_stays_as_it_is() {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    assert_eq!((fingerprint.version, hex.as_str()), (1, "6f281e076be4e2dd45c384df47204fc4a8ccd818ff217411f0e12af0d96f4931"));
+    assert_eq!(
+        (fingerprint.version, hex.as_str()),
+        (
+            1,
+            "6f281e076be4e2dd45c384df47204fc4a8ccd818ff217411f0e12af0d96f4931"
+        )
+    );
 }

@@ -9,6 +9,7 @@ mod own_outcome;
 mod own_transaction;
 mod pooler;
 mod programs;
+mod requests;
 mod server;
 
 mod contract {

@@ -8,16 +8,17 @@ mod own_outcome;
 mod own_transaction;
 mod processes;
 mod programs;
+mod requests;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use surefoot_core::port::Store;
 use surefoot_store::sqlite::SqliteStore;
 
-/// A store on a new file named after the case, which stays until the next run.
-async fn open(case: &'static str) -> Arc<dyn Store> {
+/// The path of a new file named after the case, which stays until the next run.
+fn new_file(case: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("sqlite-contract")
         .join(case.replace("::", "-"));
@@ -25,7 +26,11 @@ async fn open(case: &'static str) -> Arc<dyn Store> {
         std::fs::remove_dir_all(&folder).unwrap();
     }
     std::fs::create_dir_all(&folder).unwrap();
-    Arc::new(SqliteStore::open(folder.join("surefoot.db")).await.unwrap())
+    folder.join("surefoot.db")
+}
+
+async fn open(case: &'static str) -> Arc<dyn Store> {
+    Arc::new(SqliteStore::open(new_file(case)).await.unwrap())
 }
 
 surefoot_testkit::store_contract!(open);

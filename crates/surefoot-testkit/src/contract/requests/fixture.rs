@@ -65,8 +65,16 @@ pub(super) fn arrival(key: &str) -> NewRequest {
     arrival_of(identity(key), r#"{"amount":100}"#)
 }
 
+/// Begins, and repeats the same call while the store does not answer in time, as the port allows: a crowd may be more than
+/// a slow machine serves at once.
 pub(super) async fn begin(store: &dyn Requests, new: &NewRequest, now: Timestamp) -> Arrived {
-    store.begin(new, now).await.expect("begin")
+    for _ in 0..20 {
+        match store.begin(new, now).await {
+            Err(error) if error.is_transient() => {}
+            answer => return answer.expect("begin"),
+        }
+    }
+    panic!("begin is answered in twenty tries")
 }
 
 /// The request of an arrival that must run.

@@ -55,7 +55,7 @@ macro_rules! requests_contract {
             one_of_a_hundred_arrivals_runs
             one_of_a_hundred_arrivals_runs_after_a_release
             all_of_a_hundred_arrivals_get_the_answer
-            a_hundred_keys_at_once_run_once_each
+            many_keys_at_once_run_once_each
             repeats_of_one_arrival_are_one_claim
             a_finish_and_a_lapse_at_once_have_one_winner
             of_two_witnesses_the_first_counts

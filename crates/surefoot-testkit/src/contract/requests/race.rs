@@ -12,6 +12,9 @@ use super::fixture::{
 
 const MANY: usize = 100;
 
+/// How many keys are asked for by as many callers, each by all of them.
+const KEYS: usize = 24;
+
 pub async fn one_of_a_hundred_arrivals_runs(store: Arc<dyn Requests>) {
     for round in 0..5 {
         let key = format!("k-{round}");
@@ -76,13 +79,13 @@ pub async fn all_of_a_hundred_arrivals_get_the_answer(store: Arc<dyn Requests>) 
     }
 }
 
-pub async fn a_hundred_keys_at_once_run_once_each(store: Arc<dyn Requests>) {
-    let answers = at_once(MANY, |number| {
+pub async fn many_keys_at_once_run_once_each(store: Arc<dyn Requests>) {
+    let answers = at_once(KEYS, |number| {
         let store = store.clone();
         async move {
             let mut ran = 0;
-            for turn in 0..MANY {
-                let key = format!("k-{}", (number * 37 + turn) % MANY);
+            for turn in 0..KEYS {
+                let key = format!("k-{}", (number * 37 + turn) % KEYS);
                 if let Arrived::Run(request) = begin(&*store, &arrival(&key), START).await {
                     ran += 1;
                     let written = write(&*store, &answered(&request, at(1))).await;
@@ -99,10 +102,10 @@ pub async fn a_hundred_keys_at_once_run_once_each(store: Arc<dyn Requests>) {
     .await;
     assert_eq!(
         answers.iter().sum::<usize>(),
-        MANY,
+        KEYS,
         "no-double-effect: each key once"
     );
-    for number in 0..MANY {
+    for number in 0..KEYS {
         let state = record(&*store, &format!("k-{number}")).await.state.name();
         assert_eq!(state, RequestStateName::Finished, "no-lost-intent");
     }

@@ -49,6 +49,8 @@ pub(crate) struct Request {
     pub(crate) headers: HeaderMap,
     /// What an unknown outcome allows.
     pub(crate) recovery: RequestRecovery,
+    /// The longest that one call may take, with everything that its policy makes of it: within the attempt of the job.
+    pub(crate) call_max: Duration,
 }
 
 /// Dependencies by name; `None` for one that is declared but wrong.
@@ -99,6 +101,7 @@ pub(super) fn read(
                 path,
                 headers,
                 recovery,
+                call_max,
             })
         }
         (Some(_), Some(_), Field::Absent | Field::Faulty) => return None,

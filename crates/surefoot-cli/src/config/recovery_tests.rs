@@ -89,6 +89,16 @@ fn every_form_is_read() {
 }
 
 #[test]
+fn a_call_with_its_queue_is_never_longer_than_the_attempt_of_its_job() {
+    let text = text("'at_most_once'", "timeout = '10s'\nlease = '10500ms'");
+    let config = parse("f", &text, &|_| None).unwrap_or_else(|f| panic!("{:#?}", f.lines()));
+    let request = config.kinds[&Kind::new("refund").unwrap()].request.clone();
+    let request = request.unwrap();
+    assert_eq!(request.dependency.policy.timeout.total, s(11));
+    assert_eq!(request.call_max, s(10), "the lease has no room for more");
+}
+
+#[test]
 fn what_is_missing_or_wrong_is_told_with_what_to_do() {
     let table: &[(&str, &[&str])] = &[
         (

@@ -89,15 +89,10 @@ impl HttpKind {
                 Verify::by(move |key| self.ask(cx, verification, key))
                     .settles_within(verification.settles_within)
                     .plan(verification.plan.clone())
-                    .timeout(self.call_max())
+                    .timeout(self.request.call_max)
                     .into()
             }
         }
-    }
-
-    /// How long one call may take, with everything that its policy makes of it.
-    fn call_max(&self) -> Duration {
-        self.request.dependency.policy.timeout.total
     }
 
     /// While the policy repeats nothing, the job is the layer that retries, and says so to those below.
@@ -109,7 +104,11 @@ impl HttpKind {
     }
 
     async fn call(&self, cx: &Cx, payload: &str, key: &ProviderKey) -> Result<Payload, Failure> {
-        let within = self.call_max().min(cx.time_left()).saturating_sub(MARGIN);
+        let within = self
+            .request
+            .call_max
+            .min(cx.time_left())
+            .saturating_sub(MARGIN);
         let meta = match &self.request.recovery {
             RequestRecovery::SameKey { .. } => Meta::keyed(key.as_str()),
             RequestRecovery::Repeatable => Meta::idempotent(),
@@ -178,7 +177,11 @@ impl HttpKind {
             self.request.dependency.base_url,
             question::path(&verification.path, key.as_str())
         );
-        let within = self.call_max().min(cx.time_left()).saturating_sub(MARGIN);
+        let within = self
+            .request
+            .call_max
+            .min(cx.time_left())
+            .saturating_sub(MARGIN);
         let meta = Meta {
             within: Some(within),
             ..Meta::idempotent()
@@ -269,7 +272,7 @@ impl Handler for HttpKind {
         let (cx, payload) = (&cx, payload.as_str());
         cx.effect(EFFECT)
             .dependency(self.request.dependency.name.as_str())?
-            .timeout(self.call_max())
+            .timeout(self.request.call_max)
             .recover(self.recover(cx))
             .call_raw(|key| async move { Ok(self.call(cx, payload, &key).await?.into()) })
             .await

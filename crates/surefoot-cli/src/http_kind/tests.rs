@@ -90,6 +90,7 @@ fn kind_under(base_url: &str, recovery: RequestRecovery, policy: Policy) -> Http
         path: "/send".to_owned(),
         headers: HeaderMap::new(),
         recovery,
+        call_max: Duration::from_secs(20),
     };
     HttpKind::new(client, live, request)
 }

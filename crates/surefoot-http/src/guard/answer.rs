@@ -1,0 +1,191 @@
+//! From the answer of a handler to what is on record and what the client gets. What fits is on record before the client
+//! sees it; what does not goes to the client while its digest is taken.
+
+use std::pin::pin;
+
+use axum::body::Body;
+use http::response::Parts;
+use http::{Response, StatusCode};
+use surefoot_core::request::{Answer, Body as Kind, End, Request as Record};
+
+use super::Guard;
+use super::body::{Passing, Seen, see};
+use super::lease::{Held, Lease};
+use super::pump::{Passed, pump};
+use super::record::Recorded;
+use super::reply;
+use super::run::{Reply, tell};
+use crate::mark::{self, NOT_RECORDED, Status};
+use crate::problem::OUTCOME_UNKNOWN;
+use crate::route::RoutePolicy;
+use crate::told::Told;
+
+/// One run, from its claim to its word.
+pub(super) struct Exchange {
+    guard: Guard,
+    policy: RoutePolicy,
+    lease: Lease,
+    /// False once the lease is over: then nobody is kept waiting for what may never come.
+    held: bool,
+    /// `None` once the client was told.
+    reply: Option<Reply>,
+}
+
+impl Exchange {
+    pub(super) fn new(guard: Guard, record: Record, policy: RoutePolicy, reply: Reply) -> Self {
+        Self {
+            lease: Lease::new(guard.clone(), record, policy.run_max),
+            guard,
+            policy,
+            held: true,
+            reply: Some(reply),
+        }
+    }
+
+    /// Holds the lease until `work` ends. When the lease ends first the client is told that the outcome is unknown, and the
+    /// work goes on: its word may still count.
+    pub(super) async fn through<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        if self.held {
+            match self.lease.hold(work.as_mut()).await {
+                Held::Ended(ended) => return ended,
+                Held::Lost => self.lost(),
+            }
+        }
+        work.await
+    }
+
+    /// The handler answered.
+    pub(super) async fn answered(mut self, mut response: Response<Body>) {
+        let nothing_happened = match Told::take(&mut response) {
+            Some(Told::Unknown(why)) => {
+                let end = End::Unknown(why.into());
+                return self
+                    .conclude(end, Some(marked(response, Some(OUTCOME_UNKNOWN.slug))))
+                    .await;
+            }
+            Some(Told::NothingHappened(_)) => true,
+            None => false,
+        };
+        let (mut head, body) = response.into_parts();
+        mark::write(&mut head.headers, Some(Status::Executed), None);
+        if head.status < StatusCode::OK {
+            let why = format!("the handler answered {}, which is no answer", head.status);
+            return self.broke_off(why).await;
+        }
+        let most = self.policy.request.body_bytes_max;
+        let patience = self.policy.stream_after;
+        let headers = head.headers.clone();
+        let seen = self.through(see(body, &headers, most, patience)).await;
+        let answer = |body| answer(&head, body, nothing_happened);
+        match seen {
+            Seen::Whole(body) => {
+                let end = self.policy.request.end(answer(Kind::Whole(body.to_vec())));
+                let response = Response::from_parts(head, Body::from(body));
+                self.conclude(end, Some(response)).await;
+            }
+            Seen::Streamed(passing) => {
+                let end = self.policy.request.end(answer(Kind::Streamed));
+                let response = Response::from_parts(head, passing.into_body());
+                self.conclude(end, Some(response)).await;
+            }
+            Seen::TooLarge(passing) => self.pass(head, passing, nothing_happened).await,
+            Seen::Broken(error) => {
+                self.broke_off(format!("the answer broke off: {error}"))
+                    .await
+            }
+        }
+    }
+
+    /// The handler ended without an answer.
+    pub(super) async fn broke_off(self, why: String) {
+        tracing::error!(request = %self.lease.id(), why, "the outcome of a request is unknown");
+        self.conclude(End::Unknown(why.into()), None).await;
+    }
+
+    /// Lets an answer through that is too large to be kept, and writes down its digest at its end.
+    async fn pass(mut self, head: Parts, passing: Passing, nothing_happened: bool) {
+        let answer = answer(&head, Kind::Streamed, nothing_happened);
+        let (body, pumping) = pump(passing);
+        if let Some(reply) = self.reply.take() {
+            tell(reply, Response::from_parts(head, body));
+        }
+        let passed = self.through(pumping).await;
+        let (sha256, bytes) = match passed {
+            Passed::Whole { sha256, bytes } => (Some(sha256), Some(bytes)),
+            Passed::Part => (None, None),
+        };
+        let body = Kind::Passed { sha256, bytes };
+        let end = self.policy.request.end(Answer { body, ..answer });
+        self.conclude(end, None).await;
+    }
+
+    /// Writes the end down, then tells the client. Where no answer is given the client is told that the outcome is unknown.
+    pub(super) async fn conclude(mut self, end: End, response: Option<Response<Body>>) {
+        let reply = self.reply.take();
+        let identity = self.lease.identity().clone();
+        let response = response.unwrap_or_else(|| self.unknown());
+        match self
+            .guard
+            .record(self.lease.into_request(), end.clone())
+            .await
+        {
+            Recorded::Done => {
+                if let Some(reply) = reply {
+                    tell(reply, response);
+                }
+            }
+            Recorded::Stale => {
+                let Some(reply) = reply else { return };
+                let known = self.guard.known(&identity).await;
+                let problems = &self.guard.0.options.problems;
+                tell(
+                    reply,
+                    known.map_or(response, |arrived| reply::to(arrived, problems)),
+                );
+            }
+            Recorded::Not(record, error) => {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    request = %record.id,
+                    "the end of a run could not be written down"
+                );
+                if let Some(reply) = reply {
+                    tell(reply, marked(response, Some(NOT_RECORDED)));
+                }
+                self.guard.record_later(*record, end).await;
+            }
+        }
+    }
+
+    /// Once, when the lease ends before the work.
+    fn lost(&mut self) {
+        self.held = false;
+        tracing::warn!(request = %self.lease.id(), "a handler outran its lease; the outcome is unknown until it ends");
+        let response = self.unknown();
+        if let Some(reply) = self.reply.take() {
+            tell(reply, response);
+        }
+    }
+
+    fn unknown(&self) -> Response<Body> {
+        reply::unknown().response(&self.guard.0.options.problems, None)
+    }
+}
+
+fn answer(head: &Parts, body: Kind, nothing_happened: bool) -> Answer {
+    let headers = head.headers.iter();
+    Answer {
+        status: head.status.as_u16(),
+        headers: headers
+            .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
+            .collect(),
+        body,
+        nothing_happened,
+    }
+}
+
+fn marked(mut response: Response<Body>, error: Option<&'static str>) -> Response<Body> {
+    mark::write(response.headers_mut(), Some(Status::Executed), error);
+    response
+}

@@ -1,0 +1,182 @@
+//! The guard of a front door. It claims a request's key before anything runs, runs the handler in a task of its own, writes
+//! down what it answered and gives that to every repetition. It never runs a handler for a key that it could not claim,
+//! unless a route waives that, and never runs one twice.
+//!
+//! `admit` reads what is needed of a request, `claim` asks the store, `run` carries it out under a `lease`, `answer` takes
+//! the handler's answer apart, `record` writes the end down, `reply` says to a client what is known.
+
+mod admit;
+mod answer;
+mod body;
+mod claim;
+mod lease;
+mod pump;
+mod record;
+mod reply;
+mod run;
+mod store;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{Request, Response};
+use surefoot_core::port::Requests;
+use surefoot_core::request::RequestId;
+use surefoot_core::time::Clock;
+use surefoot_policy::context::Ambient;
+use tokio::sync::{Semaphore, oneshot};
+use tokio_util::task::TaskTracker;
+
+use crate::mark::{self, Status};
+use crate::options::{GuardOptions, GuardRefused};
+use crate::problem::{INTERNAL, Problem, TOO_BUSY};
+use crate::tenant::Tenants;
+use admit::Admitted;
+use store::BoundedRequests;
+
+/// What a handler may fail with.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// When a client that found too many requests under way may come back.
+const BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// The guard of a front door, shared by all its connections; a clone is the same guard.
+#[derive(Clone)]
+pub struct Guard(Arc<Inner>);
+
+struct Inner {
+    requests: BoundedRequests,
+    clock: Arc<dyn Clock>,
+    tenants: Arc<dyn Tenants>,
+    options: GuardOptions,
+    slots: Arc<Semaphore>,
+    runs: TaskTracker,
+}
+
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guard")
+            .field("options", &self.0.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Guard {
+    /// A guard over what remembers requests. `clock` follows that store's clock, so that all nodes agree; `tenants` says
+    /// whose a request is and has no default.
+    ///
+    /// # Errors
+    /// Every contradiction of the options.
+    pub fn new(
+        requests: Arc<dyn Requests>,
+        clock: Arc<dyn Clock>,
+        tenants: impl Tenants,
+        options: GuardOptions,
+    ) -> Result<Self, GuardRefused> {
+        let faults = options.validate();
+        if !faults.is_empty() {
+            return Err(GuardRefused(faults));
+        }
+        Ok(Self(Arc::new(Inner {
+            requests: BoundedRequests::new(requests, options.store_timeout),
+            clock,
+            tenants: Arc::new(tenants),
+            slots: Arc::new(Semaphore::new(options.guarded_max)),
+            runs: TaskTracker::new(),
+            options,
+        })))
+    }
+
+    /// Whether its tenants are told apart by a verified identity, so that other machines may be served.
+    #[must_use]
+    pub fn is_verified(&self) -> bool {
+        self.0.tenants.is_verified()
+    }
+
+    /// How many requests are being carried out or written down at present.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.0.runs.len()
+    }
+
+    /// Waits until all that is under way is written down, for at most `grace`. Answers how many are not: their outcome is
+    /// unknown once this process is gone. New requests are not refused: stop listening first.
+    pub async fn drain(&self, grace: Duration) -> usize {
+        self.0.runs.close();
+        let waited = tokio::time::timeout(grace, self.0.runs.wait()).await;
+        self.0.runs.reopen();
+        match waited {
+            Ok(()) => 0,
+            Err(_) => self.under_way(),
+        }
+    }
+
+    /// Carries out a request, or says what became of it. `call` is what runs it; a client that goes away does not end it.
+    pub(crate) async fn handle<F, Fut, E>(
+        &self,
+        request: Request<Body>,
+        call: F,
+    ) -> Result<Response<Body>, E>
+    where
+        F: FnOnce(Request<Body>) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
+    {
+        let (admitted, ambient) = match self.admit(request) {
+            Ok(admitted) => admitted,
+            Err(problem) => return Ok(self.refuse(problem)),
+        };
+        match admitted {
+            Admitted::Unguarded { request, status } => pass(*request, ambient, status, call).await,
+            Admitted::Guarded(keyed) => {
+                let Ok(slot) = self.0.slots.clone().try_acquire_owned() else {
+                    let busy =
+                        Problem::new(&TOO_BUSY, "try again").retry_after(Some(BUSY_RETRY_AFTER));
+                    return Ok(self.refuse(busy));
+                };
+                let asked = match self.read(keyed).await {
+                    Ok(asked) => asked,
+                    Err(problem) => return Ok(self.refuse(problem)),
+                };
+                let (reply, answer) = oneshot::channel();
+                let guard = self.clone();
+                // From here on a client that goes away changes nothing: the task goes on without it.
+                self.0.runs.spawn(async move {
+                    guard.carry_out(asked, ambient, call, reply).await;
+                    drop(slot);
+                });
+                Ok(answer.await.unwrap_or_else(|_| {
+                    self.refuse(Problem::new(&INTERNAL, "the request was given up"))
+                }))
+            }
+        }
+    }
+
+    fn refuse(&self, problem: Problem) -> Response<Body> {
+        problem.response(&self.0.options.problems, None)
+    }
+
+    fn new_id(&self) -> RequestId {
+        let mut random = [0; 10];
+        fastrand::fill(&mut random);
+        RequestId::new(self.0.clock.now(), random)
+    }
+}
+
+/// Serves a request without a guard.
+async fn pass<F, Fut, E>(
+    request: Request<Body>,
+    ambient: Ambient,
+    status: Option<Status>,
+    call: F,
+) -> Result<Response<Body>, E>
+where
+    F: FnOnce(Request<Body>) -> Fut,
+    Fut: Future<Output = Result<Response<Body>, E>>,
+{
+    let call = ambient.enter(|| call(request));
+    let mut response = ambient.scope(call).await?;
+    mark::write(response.headers_mut(), status, None);
+    Ok(response)
+}

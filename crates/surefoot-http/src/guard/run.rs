@@ -1,0 +1,154 @@
+//! Carrying a request out, in a task that no client's going away ends. Once its key is claimed, every way out of here leaves
+//! a word on record, or a lease that runs out and makes the outcome unknown.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use http::{Request, Response};
+use surefoot_core::error::StoreError;
+use surefoot_core::request::{Arrived, End, NewRequest, Request as Record};
+use surefoot_policy::clock::{Clock as _, TokioClock};
+use surefoot_policy::context::Ambient;
+use tokio::sync::oneshot;
+
+use super::admit::Asked;
+use super::answer::Exchange;
+use super::{BoxError, Guard, pass, reply};
+use crate::context::RequestContext;
+use crate::mark::{self, Status};
+use crate::problem::{DEADLINE_PASSED, INTERNAL, Problem, STORE_UNAVAILABLE};
+use crate::route::{RoutePolicy, StoreAway};
+
+/// When a client may come back that was refused because the store is away.
+const AWAY_RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Whom to tell; nobody listens any more when the client has gone.
+pub(super) type Reply = oneshot::Sender<Response<Body>>;
+
+impl Guard {
+    /// Claims the key of what was asked and carries it out, or tells what is known of it.
+    pub(super) async fn carry_out<F, Fut, E>(
+        &self,
+        asked: Asked,
+        ambient: Ambient,
+        call: F,
+        mut reply: Reply,
+    ) where
+        F: FnOnce(Request<Body>) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
+    {
+        let Asked {
+            new,
+            policy,
+            head,
+            body,
+        } = asked;
+        if reply.is_closed() {
+            return;
+        }
+        let request = Request::from_parts(head, Body::from(body));
+        match self.claim(&new, policy.wait, &mut reply).await {
+            Ok(Arrived::Run(record)) => {
+                self.run(*record, policy, request, ambient, call, reply)
+                    .await;
+            }
+            Ok(arrived) => tell(reply, reply::to(arrived, &self.0.options.problems)),
+            Err(error) => match &policy.store_away {
+                StoreAway::Refuse => self.refuse_and_withdraw(&new, &error, reply).await,
+                StoreAway::RunUnguarded { .. } => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        route = new.operation.route(),
+                        "a request runs unguarded, as its route waives, because the store is away"
+                    );
+                    let response = pass(request, ambient, None, call).await;
+                    tell(reply, self.unguarded(response));
+                }
+            },
+        }
+    }
+
+    async fn run<F, Fut, E>(
+        &self,
+        record: Record,
+        policy: RoutePolicy,
+        mut request: Request<Body>,
+        ambient: Ambient,
+        call: F,
+        reply: Reply,
+    ) where
+        F: FnOnce(Request<Body>) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
+    {
+        let context = RequestContext::new(&record, request.headers());
+        let mut exchange = Exchange::new(self.clone(), record, policy, reply);
+        if ambient
+            .deadline
+            .is_some_and(|deadline| deadline <= TokioClock.now())
+        {
+            let late = Problem::new(
+                &DEADLINE_PASSED,
+                "no time was left to run it; nothing was run",
+            );
+            let nothing = End::NothingHappened("its deadline passed before it ran".into());
+            return exchange.conclude(nothing, Some(self.refuse(late))).await;
+        }
+        request.extensions_mut().insert(context.clone());
+        // A task of its own: neither a panic nor a handler that blocks its thread stops the lease.
+        let handler = ambient.scope(async move { call(request).await });
+        let handler = tokio::spawn(context.scope(handler));
+        match exchange.through(handler).await {
+            Ok(Ok(response)) => exchange.answered(response).await,
+            Ok(Err(error)) => {
+                exchange
+                    .broke_off(format!("the handler failed: {}", error.into()))
+                    .await
+            }
+            Err(ended) if ended.is_panic() => {
+                exchange.broke_off("the handler panicked".to_owned()).await
+            }
+            Err(_) => {
+                exchange
+                    .broke_off("the handler was stopped".to_owned())
+                    .await
+            }
+        }
+    }
+
+    async fn refuse_and_withdraw(&self, new: &NewRequest, error: &StoreError, reply: Reply) {
+        tracing::error!(
+            error = error as &dyn std::error::Error,
+            "a request was refused because it could not be claimed"
+        );
+        let away = Problem::new(
+            &STORE_UNAVAILABLE,
+            "nothing was run; send it again under the same key",
+        )
+        .retry_after(Some(AWAY_RETRY_AFTER));
+        tell(reply, self.refuse(away));
+        self.withdraw(new).await;
+    }
+
+    fn unguarded<E: Into<BoxError>>(&self, response: Result<Response<Body>, E>) -> Response<Body> {
+        match response {
+            Ok(mut response) => {
+                let away = Some(STORE_UNAVAILABLE.slug);
+                mark::write(response.headers_mut(), Some(Status::Ignored), away);
+                response
+            }
+            Err(error) => {
+                let error: BoxError = error.into();
+                tracing::error!(error = &*error, "a handler failed");
+                self.refuse(Problem::new(&INTERNAL, "the service failed"))
+            }
+        }
+    }
+}
+
+/// Tells the client, if it is still there.
+pub(super) fn tell(reply: Reply, response: Response<Body>) {
+    // Nobody to tell is no fault: what was to be remembered is on record.
+    drop(reply.send(response));
+}

@@ -1,0 +1,88 @@
+//! The store, with a limit on how long it may take. A call that hangs counts as unavailable: nobody knows whether it
+//! took effect, and each of these may be repeated.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use surefoot_core::error::StoreError;
+use surefoot_core::port::{RequestWritten, Requests};
+use surefoot_core::request::{Arrived, Identity, NewRequest, Request};
+use surefoot_core::time::Timestamp;
+
+/// How many times a call is tried while a client waits for it.
+const TRIES_MAX: u32 = 3;
+
+/// The pause after the first failure; it doubles with each.
+const PAUSE: Duration = Duration::from_millis(25);
+
+#[derive(Debug, thiserror::Error)]
+#[error("no answer within {0:?}")]
+struct NoAnswer(Duration);
+
+pub(super) struct BoundedRequests {
+    inner: Arc<dyn Requests>,
+    limit: Duration,
+}
+
+impl BoundedRequests {
+    pub(super) fn new(inner: Arc<dyn Requests>, limit: Duration) -> Self {
+        Self { inner, limit }
+    }
+
+    /// Claims, up to [`TRIES_MAX`] times and within the limit in all: the same arrival repeated is answered the same.
+    pub(super) async fn begin(
+        &self,
+        new: &NewRequest,
+        now: Timestamp,
+    ) -> Result<Arrived, StoreError> {
+        self.tried(|| self.inner.begin(new, now)).await
+    }
+
+    /// Writes, as often: the same write repeated is answered the same.
+    pub(super) async fn write(&self, request: &Request) -> Result<RequestWritten, StoreError> {
+        self.tried(|| self.inner.write_request(request)).await
+    }
+
+    /// Writes once.
+    pub(super) async fn write_once(&self, request: &Request) -> Result<RequestWritten, StoreError> {
+        self.within(self.inner.write_request(request)).await
+    }
+
+    pub(super) async fn request(&self, identity: &Identity) -> Result<Option<Request>, StoreError> {
+        self.within(self.inner.request(identity)).await
+    }
+
+    async fn tried<T, F>(&self, call: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let tries = async {
+            let mut pause = PAUSE;
+            for _ in 1..TRIES_MAX {
+                match call().await {
+                    Err(error) if error.is_transient() => {
+                        tracing::warn!(
+                            error = &error as &dyn std::error::Error,
+                            "the store did not answer"
+                        );
+                    }
+                    answer => return answer,
+                }
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            call().await
+        };
+        self.within(tries).await
+    }
+
+    async fn within<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        match tokio::time::timeout(self.limit, call).await {
+            Ok(answer) => answer,
+            Err(_) => Err(StoreError::Unavailable(Box::new(NoAnswer(self.limit)))),
+        }
+    }
+}

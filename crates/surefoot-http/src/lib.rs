@@ -1,0 +1,34 @@
+//! Guards a service's front door: a request with an `Idempotency-Key` runs once, and every repetition gets its answer. As a
+//! tower layer for services in Rust, and as a reverse proxy for services in any language.
+//!
+//! It decides nothing by itself: what follows for a request is decided in `surefoot-core`, what is remembered is behind
+//! [`Requests`](surefoot_core::port::Requests). It never runs a handler for a key that it could not claim, unless a route
+//! waives that in words; it never takes an outcome that nobody knows for a failure; it never answers one tenant with what
+//! another one asked.
+//!
+//! - [`Guard`] is the front door, [`IdempotencyLayer`] its tower layer. [`GuardOptions`], [`Routes`], [`RoutePolicy`] say how
+//!   each route is guarded, [`Tenants`] whose a request is.
+//! - [`RequestContext`] is what a handler knows of its request, and has the keys for what it calls. [`Told`] is what it may
+//!   say of its outcome besides its answer.
+//! - [`problem`] lists what the guard answers in its own name; [`mark`] the headers that tell it from the application's.
+
+mod context;
+mod guard;
+mod layer;
+pub mod mark;
+mod options;
+pub mod problem;
+mod route;
+mod tenant;
+mod told;
+
+pub use context::RequestContext;
+pub use guard::{BoxError, Guard};
+pub use layer::{Idempotency, IdempotencyLayer};
+pub use options::{GuardOptions, GuardRefused};
+pub use route::{ANY_ROUTE, Need, ROUTES_MAX, RoutePolicy, Routes, Rule, StoreAway};
+pub use tenant::{
+    BearerTenants, ExtensionTenant, SingleTenant, TOKEN_BYTES_MIN, TenantRefused, Tenants,
+    TokenTooShort, TrustedHeader,
+};
+pub use told::{OUTCOME, Told};

@@ -1,0 +1,294 @@
+//! How each route is guarded, and which one a request is for. It reads a method and a path; it never looks at a body.
+
+use std::time::Duration;
+
+use axum::extract::MatchedPath;
+use http::Method;
+use http::request::Parts;
+use surefoot_core::request::{BODY_BYTES_MAX, Horizon, Operation, RequestPolicy};
+
+/// The route of requests that no rule and no router names.
+pub const ANY_ROUTE: &str = "*";
+
+/// The most rules.
+pub const ROUTES_MAX: usize = 1000;
+
+/// How a route is guarded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoutePolicy {
+    /// Whether it takes a key. Default: where one is sent.
+    pub need: Need,
+    /// What is kept of its answers, and for how long.
+    pub request: RequestPolicy,
+    /// How long a run may take in all. While it runs its lease is extended; when this is over the outcome is unknown until
+    /// its handler or a witness says what became of it. Not below the lease. Default 5 min.
+    pub run_max: Duration,
+    /// How long a repetition waits for the answer of the run that is under way before it is told 409. Default 0.
+    pub wait: Duration,
+    /// The largest body of a request that carries a key, in bytes, at most [`BODY_BYTES_MAX`]. Default 1 MiB.
+    pub body_bytes_max: usize,
+    /// How long such a body may take to arrive. Default 30 s.
+    pub body_timeout: Duration,
+    /// How long the body of an answer may take before it counts as a stream, which passes and is not kept. Default 10 s.
+    pub stream_after: Duration,
+    /// What to do when the store does not answer. Default: refuse.
+    pub store_away: StoreAway,
+}
+
+/// Whether a route takes a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A request without one is refused.
+    Required,
+    /// A request with one runs once, a request without one is served as if there were no guard.
+    Optional,
+    /// A key is ignored, and the answer says so.
+    Off,
+}
+
+/// What to do with a request that carries a key when the store does not answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreAway {
+    /// Answer 503. Nothing runs that cannot be remembered.
+    Refuse,
+    /// Run it all the same. It may run twice: only for routes whose effect may happen twice.
+    RunUnguarded {
+        /// Why that is acceptable here, in words; not empty.
+        waiver: String,
+    },
+}
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// The method; `None` for all.
+    pub method: Option<Method>,
+    /// The path, segment by segment: `{name}` is any one segment, `{*name}` at the end all that follow. Under axum it is
+    /// the pattern of the route.
+    pub route: String,
+    /// How it is guarded.
+    pub policy: RoutePolicy,
+}
+
+/// The rules of a service; the first that fits counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Routes {
+    /// What holds where no rule fits.
+    pub other: RoutePolicy,
+    /// At most [`ROUTES_MAX`].
+    pub rules: Vec<Rule>,
+}
+
+impl Default for RoutePolicy {
+    fn default() -> Self {
+        Self {
+            need: Need::Optional,
+            request: RequestPolicy::default(),
+            run_max: Duration::from_secs(5 * 60),
+            wait: Duration::ZERO,
+            body_bytes_max: 1024 * 1024,
+            body_timeout: Duration::from_secs(30),
+            stream_after: Duration::from_secs(10),
+            store_away: StoreAway::Refuse,
+        }
+    }
+}
+
+impl RoutePolicy {
+    /// Every contradiction, each with its remedy; empty when the policy is sound.
+    #[must_use]
+    pub fn validate(&self, horizons: &[Horizon]) -> Vec<String> {
+        let mut faults = self.request.validate(None, horizons);
+        let lease = self.request.clocks.lease;
+        if self.run_max < lease {
+            faults.push(format!(
+                "run_max is {:?} and the lease holds {lease:?}; raise run_max or shorten the lease",
+                self.run_max
+            ));
+        }
+        if self.request.clocks.retention <= self.run_max {
+            faults.push(format!(
+                "a run may take {:?} and its answer is kept for {:?}; raise the retention or lower run_max",
+                self.run_max, self.request.clocks.retention
+            ));
+        }
+        if self.body_bytes_max > BODY_BYTES_MAX {
+            faults.push(format!(
+                "body_bytes_max is {}, above {BODY_BYTES_MAX}; lower it",
+                self.body_bytes_max
+            ));
+        }
+        if self.body_timeout.is_zero() {
+            faults.push("body_timeout is 0, so no body could arrive; set 1 s or more".to_owned());
+        }
+        match &self.store_away {
+            StoreAway::RunUnguarded { waiver } if waiver.trim().is_empty() => faults.push(
+                "requests may run twice while the store is away and nothing says why that is acceptable; write a waiver, or \
+                 refuse them"
+                    .to_owned(),
+            ),
+            StoreAway::RunUnguarded { .. } | StoreAway::Refuse => {}
+        }
+        faults
+    }
+}
+
+impl Routes {
+    /// The same policy for all routes.
+    #[must_use]
+    pub const fn all(policy: RoutePolicy) -> Self {
+        Self {
+            other: policy,
+            rules: Vec::new(),
+        }
+    }
+
+    /// Every contradiction with the route that it concerns; empty when all are sound.
+    #[must_use]
+    pub fn validate(&self, horizons: &[Horizon]) -> Vec<String> {
+        let mut faults = self.other.validate(horizons);
+        for rule in &self.rules {
+            let method = rule.method.as_ref().map_or("any", Method::as_str);
+            if let Err(error) = Operation::new(method, &rule.route) {
+                faults.push(error.to_string());
+            }
+            let found = rule.policy.validate(horizons);
+            faults.extend(
+                found
+                    .into_iter()
+                    .map(|fault| format!("{}: {fault}", rule.route)),
+            );
+        }
+        if self.rules.len() > ROUTES_MAX {
+            faults.push(format!(
+                "{} rules, at most {ROUTES_MAX} are taken; use patterns",
+                self.rules.len()
+            ));
+        }
+        faults
+    }
+
+    /// The route of a request and how it is guarded. The route is axum's pattern where it matched one, else that of the
+    /// rule, else [`ANY_ROUTE`]: the path itself is in the fingerprint anyway.
+    #[must_use]
+    pub fn of(&self, head: &Parts) -> (String, &RoutePolicy) {
+        let matched = head
+            .extensions
+            .get::<MatchedPath>()
+            .map(MatchedPath::as_str);
+        let fits = |rule: &&Rule| {
+            rule.method
+                .as_ref()
+                .is_none_or(|method| *method == head.method)
+                && match matched {
+                    Some(matched) => matched == rule.route,
+                    None => covers(&rule.route, head.uri.path()),
+                }
+        };
+        let rule = self.rules.iter().find(fits);
+        let route = matched
+            .or(rule.map(|rule| rule.route.as_str()))
+            .unwrap_or(ANY_ROUTE);
+        (
+            route.to_owned(),
+            rule.map_or(&self.other, |rule| &rule.policy),
+        )
+    }
+}
+
+fn covers(pattern: &str, path: &str) -> bool {
+    let mut segments = path.split('/');
+    for part in pattern.split('/') {
+        if part.starts_with("{*") && part.ends_with('}') {
+            return segments.next().is_some();
+        }
+        let is_any = part.starts_with('{') && part.ends_with('}');
+        match segments.next() {
+            Some(segment) if segment == part || (is_any && !segment.is_empty()) => {}
+            Some(_) | None => return false,
+        }
+    }
+    segments.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_cover_whole_segments() {
+        for (pattern, path, expected) in [
+            ("/payments", "/payments", true),
+            ("/payments", "/payments/", false),
+            ("/payments/{id}", "/payments/7", true),
+            ("/payments/{id}", "/payments/", false),
+            ("/payments/{id}", "/payments/7/refund", false),
+            ("/v1/{*rest}", "/v1/a/b", true),
+            ("/v1/{*rest}", "/v1", false),
+            ("/v1/{*rest}", "/v2/a", false),
+        ] {
+            assert_eq!(covers(pattern, path), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_counts() {
+        let rule = |method, route: &str, wait| Rule {
+            method,
+            route: route.to_owned(),
+            policy: RoutePolicy {
+                wait: Duration::from_secs(wait),
+                ..RoutePolicy::default()
+            },
+        };
+        let routes = Routes {
+            rules: vec![
+                rule(Some(Method::POST), "/a/{id}", 1),
+                rule(None, "/a/{id}", 2),
+            ],
+            ..Routes::default()
+        };
+        for (method, path, route, wait) in [
+            (Method::POST, "/a/7", "/a/{id}", 1),
+            (Method::PUT, "/a/7", "/a/{id}", 2),
+            (Method::PUT, "/b", "*", 0),
+        ] {
+            let request = http::Request::builder().method(method).uri(path).body(());
+            let (found, policy) = routes.of(&request.unwrap().into_parts().0);
+            assert_eq!(
+                (found.as_str(), policy.wait),
+                (route, Duration::from_secs(wait))
+            );
+        }
+    }
+
+    #[test]
+    fn contradictions_are_told_with_their_route() {
+        let mut routes = Routes::default();
+        assert_eq!(routes.validate(&[]), [""; 0]);
+        routes.rules.push(Rule {
+            method: None,
+            route: "/a".to_owned(),
+            policy: RoutePolicy {
+                run_max: Duration::from_secs(1),
+                body_bytes_max: BODY_BYTES_MAX + 1,
+                body_timeout: Duration::ZERO,
+                store_away: StoreAway::RunUnguarded {
+                    waiver: " ".to_owned(),
+                },
+                ..RoutePolicy::default()
+            },
+        });
+        let begins = [
+            "/a: run_max is 1s",
+            "/a: body_bytes_max is",
+            "/a: body_timeout is 0",
+            "/a: requests may run twice",
+        ];
+        let told = routes.validate(&[]);
+        assert_eq!(told.len(), begins.len(), "{told:?}");
+        for (told, begins) in told.iter().zip(begins) {
+            assert!(told.starts_with(begins), "{told}");
+        }
+    }
+}

@@ -258,7 +258,10 @@ pub async fn replayed_after_the_key_is_forgotten() -> Result<Told, Fault> {
     tokio::time::sleep(ttl).await;
     let unfinished = world.engine.result_of::<serde_json::Value>(job).await;
     match unfinished {
-        Err(surefoot::Error::Unfinished { why, .. }) if matches!(why, Unfinished::Dead(_)) => {}
+        Err(surefoot::Error::Unfinished {
+            why: Unfinished::Dead(_),
+            ..
+        }) => {}
         other => return Err(format!("the reader was told {other:?}").into()),
     }
     let key = intended_key(&world, job).await?;

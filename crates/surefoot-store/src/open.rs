@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use surefoot_core::error::StoreError;
-use surefoot_core::port::Store;
+use surefoot_core::port::{Requests, Store};
 
 use crate::postgres::PostgresStore;
 use crate::sqlite::SqliteStore;
@@ -71,23 +71,50 @@ pub enum OpenError {
     },
 }
 
+/// The ports of one store: they share its threads or its connections.
+#[derive(Clone)]
+pub struct Ports {
+    /// Jobs, effects and queues.
+    pub store: Arc<dyn Store>,
+    /// Requests of the front door.
+    pub requests: Arc<dyn Requests>,
+}
+
+impl Ports {
+    fn of(store: impl Store + Requests) -> Self {
+        let store = Arc::new(store);
+        Self {
+            store: store.clone(),
+            requests: store,
+        }
+    }
+}
+
 /// Opens the store that `url` names and brings it to this build's schema: `sqlite:PATH` (the file is made when there is
 /// none; a path is relative to the working folder), `postgres://...` or `postgresql://...`.
 ///
 /// # Errors
 /// An [`OpenError`] that says what was to be opened, where, and what to do.
 pub async fn open(url: &str) -> Result<Arc<dyn Store>, OpenError> {
+    open_ports(url).await.map(|ports| ports.store)
+}
+
+/// Opens the store that `url` names, as [`open`] does, for jobs and for requests.
+///
+/// # Errors
+/// As [`open`].
+pub async fn open_ports(url: &str) -> Result<Ports, OpenError> {
     let (scheme, rest) = url.split_once(':').ok_or(OpenError::NoScheme)?;
     match scheme {
         "sqlite" => {
             let file = sqlite_file(rest)?;
             match SqliteStore::open(&file).await {
-                Ok(store) => Ok(Arc::new(store)),
+                Ok(store) => Ok(Ports::of(store)),
                 Err(source) => Err(OpenError::Sqlite { file, source }),
             }
         }
         "postgres" | "postgresql" => match PostgresStore::open(url).await {
-            Ok(store) => Ok(Arc::new(store)),
+            Ok(store) => Ok(Ports::of(store)),
             Err(source) => Err(OpenError::Postgres {
                 place: postgres_place(rest),
                 source,
@@ -212,6 +239,9 @@ mod tests {
         for form in ["sqlite:", "sqlite://"] {
             let store = open(&format!("{form}{}", file.display())).await.unwrap();
             assert_eq!(store.pauses().await.unwrap(), []);
+            let ports = open_ports(&format!("{form}{}", file.display())).await.unwrap();
+            assert_eq!(ports.store.pauses().await.unwrap(), []);
+            assert_eq!(ports.requests.request_depth().await.unwrap().claimed, 0);
         }
         assert!(file.is_file());
     }

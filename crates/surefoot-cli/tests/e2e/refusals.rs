@@ -188,6 +188,13 @@ fn with_json_a_wrong_argument_is_an_error_document() {
         what == "unexpected argument '--lmit' found; tip: a similar argument exists: '--limit'",
         "{what}"
     );
+    let run = Folder::new().run(&["jobs", "list", "--json", "--limit", "0"]);
+    let error: Value = serde_json::from_str(&run.stderr).unwrap();
+    let what = error["error"]["what"].as_str().unwrap();
+    assert!(
+        what.ends_with("give a whole number from 1 to 200"),
+        "{what}"
+    );
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod drain;
 mod effects;
 mod http_kinds;
 mod jobs_command;
+mod lab;
 mod postgres;
 mod process;
 mod pull_workers;

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 /// How long a node may take to say that it listens.
 const START_MAX: Duration = Duration::from_secs(60);
-/// How long a process may take to end.
-const END_MAX: Duration = Duration::from_secs(60);
+/// How long a process may take to end; those of the lab wait for leases.
+const END_MAX: Duration = Duration::from_secs(180);
 
 /// A folder for one test; it goes when the test ends.
 pub(crate) struct Folder(tempfile::TempDir);

@@ -6,7 +6,7 @@ use crate::node::Recovery;
 use crate::provider::{Manners, Whim};
 
 /// How many intents a round hands in.
-const INTENTS: std::ops::RangeInclusive<usize> = 2..=6;
+const INTENTS: std::ops::RangeInclusive<usize> = 4..=10;
 /// How long after the first of them the node is killed.
 const KILL_AFTER_MS: std::ops::Range<u64> = 20..900;
 /// How late the provider answers.

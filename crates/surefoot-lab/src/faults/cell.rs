@@ -100,9 +100,7 @@ async fn strike(fault: Fault, rig: &mut Rig, provider: &Provider) -> Result<usiz
         Fault::Silent | Fault::Dropped => Ok(provider.books().unanswered),
         Fault::Frozen => {
             let hit = provider.books().held;
-            if let Some(first) = rig.first() {
-                first.freeze()?;
-            }
+            rig.freeze_first().await?;
             // The answers reach a process that does not read them.
             provider.release();
             rig.start_worker().await?;

@@ -5,6 +5,7 @@
 mod cell;
 mod contestant;
 mod fault;
+mod freeze;
 mod rig;
 
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::freeze::freeze;
 use super::{Contestant, FaultOptions};
 use crate::api::{self, HandedIn};
 use crate::error::LabError;
@@ -12,6 +13,11 @@ use crate::node::{Node, Recovery, configuration};
 use crate::plain::Table;
 use crate::process::Process;
 use crate::standing::Standing;
+
+/// Where Surefoot keeps its jobs, in the rig's folder.
+const SUREFOOT_FILE: &str = "surefoot.db";
+/// Where the plain loop keeps its rows, in the rig's folder.
+const PLAIN_FILE: &str = "plain.db";
 
 /// How the intents stand: each with the standing of every job that it became.
 pub(super) type Standings = Vec<Vec<Standing>>;
@@ -58,7 +64,7 @@ impl Rig {
                 }
             }
             None => {
-                let rows = folder.path().join("plain.db");
+                let rows = folder.path().join(PLAIN_FILE);
                 let mut arguments = options.plain_worker.clone();
                 arguments.push(rows.display().to_string());
                 arguments.push(provider.to_owned());
@@ -91,7 +97,8 @@ impl Rig {
         let log = folder.join(format!("worker-{}.log", self.starts));
         match &mut self.side {
             Side::Surefoot { nodes, .. } => {
-                let node = Node::start(&self.program, folder, "sqlite:surefoot.db", log).await?;
+                let database = format!("sqlite:{SUREFOOT_FILE}");
+                let node = Node::start(&self.program, folder, &database, log).await?;
                 nodes.push(node);
             }
             Side::Plain {
@@ -110,6 +117,18 @@ impl Rig {
         match &mut self.side {
             Side::Surefoot { nodes, .. } => nodes.remove(0).process.kill(),
             Side::Plain { workers, .. } => workers.remove(0).kill(),
+        }
+    }
+
+    /// Stops the first worker, but not in the middle of a commit.
+    pub(super) async fn freeze_first(&self) -> Result<(), LabError> {
+        let file = match &self.side {
+            Side::Surefoot { .. } => SUREFOOT_FILE,
+            Side::Plain { .. } => PLAIN_FILE,
+        };
+        match self.first() {
+            Some(first) => freeze(first, &self.folder.path().join(file)).await,
+            None => Ok(()),
         }
     }
 

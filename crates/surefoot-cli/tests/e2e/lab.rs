@@ -1,0 +1,110 @@
+//! `lab faults` and `lab chaos`, shortened: what they count of Surefoot is 0, and what they count of the plain loop shows
+//! that they can count.
+
+use serde_json::Value;
+
+use crate::postgres;
+use crate::process::Folder;
+
+/// What must be 0.
+const COLUMNS: [&str; 5] = [
+    "charged_twice",
+    "never_charged",
+    "not_terminal",
+    "stale_write",
+    "told_failed",
+];
+/// Where every random choice of the chaos tests comes from.
+const SEED: &str = "20261130";
+
+#[test]
+fn under_five_faults_surefoot_charges_once_and_the_plain_loop_twice() {
+    let answer = Folder::new().answer(&["lab", "faults", "--intents", "6"]);
+    assert_eq!(answer["ok"], true, "{answer:#}");
+    let faults = answer["faults"].as_array().unwrap();
+    let named: Vec<&Value> = faults.iter().map(|row| &row["fault"]).collect();
+    assert_eq!(named, ["kill", "silent", "dropped", "frozen", "same_key"]);
+    for row in faults {
+        let cells = row["cells"].as_array().unwrap();
+        let cell = |name: &str| {
+            let named = cells.iter().find(|cell| cell["contestant"] == name);
+            named.unwrap_or_else(|| panic!("no {name}: {row:#}"))
+        };
+        for surefoot in ["verify", "at_most_once"] {
+            for column in COLUMNS {
+                assert_eq!(cell(surefoot)[column], 0, "{column} of {surefoot}: {row:#}");
+            }
+        }
+        assert_eq!(cell("verify")["done"], 6, "{row:#}");
+        let once = cell("at_most_once");
+        let person = once["waits_for_person"].as_u64().unwrap();
+        assert_eq!(once["done"].as_u64().unwrap() + person, 6, "{row:#}");
+        let plain = cell("plain");
+        assert_ne!(plain["charged_twice"], 0, "{row:#}");
+        match row["fault"].as_str().unwrap() {
+            "frozen" => {
+                assert_ne!(plain["stale_write"], 0, "{row:#}");
+                assert_ne!(person, 0, "{row:#}");
+            }
+            "same_key" => assert_eq!(cell("verify")["asked"], 0, "{row:#}"),
+            _ => {
+                assert_ne!(person, 0, "{row:#}");
+                assert_ne!(cell("verify")["asked"], 0, "{row:#}");
+            }
+        }
+    }
+}
+
+#[test]
+fn killed_at_random_moments_on_sqlite_every_intent_takes_effect_once() {
+    let arguments = ["lab", "chaos", "--rounds", "8", "--seed", SEED];
+    check(&Folder::new().answer(&arguments), 1);
+}
+
+#[test]
+fn killed_at_random_moments_three_nodes_on_postgres_let_every_intent_take_effect_once() {
+    let database = postgres::database();
+    let arguments = [
+        "lab",
+        "chaos",
+        "--rounds",
+        "8",
+        "--seed",
+        SEED,
+        "--nodes",
+        "3",
+        "--postgres",
+        &database,
+    ];
+    let folder = Folder::new();
+    check(&folder.answer(&arguments), 3);
+
+    let again = folder.run(&arguments);
+    assert_eq!(again.code, Some(1), "it fills only an empty database");
+    assert!(
+        again.stderr.contains("holds jobs already"),
+        "{}",
+        again.stderr
+    );
+}
+
+fn check(answer: &Value, nodes: u64) {
+    let report = &answer["report"];
+    assert_eq!(answer["ok"], true, "{answer:#}");
+    assert_eq!(report["seed"].to_string(), SEED);
+    assert_eq!(
+        (report["kills"].as_u64(), report["nodes"].as_u64()),
+        (Some(8), Some(nodes))
+    );
+    assert_ne!(report["attempts_lost"], 0, "{answer:#}");
+    assert_ne!(report["unanswered"], 0, "{answer:#}");
+    for recovery in report["recoveries"].as_array().unwrap() {
+        assert_ne!(recovery["intents"], 0, "{answer:#}");
+        for column in COLUMNS {
+            assert_eq!(recovery[column], 0, "{column}: {answer:#}");
+        }
+    }
+    let verify = &report["recoveries"][0];
+    assert_eq!(verify["recovery"], "verify");
+    assert_eq!(verify["done"], verify["intents"], "{answer:#}");
+}

@@ -1,7 +1,7 @@
 //! What is contradictory about a dependency.
 
 use super::fault::{Fault, FaultName, fault, waived};
-use super::{BreakerFacts, DependencyFacts};
+use super::{BreakerFacts, DependencyFacts, RetryFacts};
 
 /// Reviews a dependency.
 #[must_use]
@@ -17,6 +17,9 @@ pub fn review_dependency(dependency: &DependencyFacts) -> Vec<Fault> {
             "declare a fallback, or say that it is critical",
         ));
     }
+    if let Some(retries) = &dependency.retries {
+        faults.extend(retry_faults(dependency, retries));
+    }
     match &dependency.breaker {
         None => faults.push(fault(
             FaultName::BreakerNever,
@@ -24,11 +27,36 @@ pub fn review_dependency(dependency: &DependencyFacts) -> Vec<Fault> {
                 "{} has no breaker: when it is dead every caller waits for a time-out",
                 dependency.name
             ),
-            "turn the breaker on",
+            "turn the breaker on; when its calls are too long for a window, lower their time-out",
         )),
         Some(breaker) => faults.extend(breaker_faults(dependency, breaker)),
     }
     waived(faults, &dependency.waivers)
+}
+
+fn retry_faults(dependency: &DependencyFacts, retries: &RetryFacts) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if !retries.budgeted {
+        faults.push(fault(
+            FaultName::RetryBudget,
+            format!(
+                "retries of {} have no budget: when it is down, {} calls arrive in the place of one",
+                dependency.name, retries.tries_max
+            ),
+            "enable the budget, or set its attempts to 1",
+        ));
+    }
+    if !retries.spread {
+        faults.push(fault(
+            FaultName::NoJitter,
+            format!(
+                "retries of {} have no jitter, so calls that fail together come back together",
+                dependency.name
+            ),
+            "set the jitter of its retries, for example \"full\"",
+        ));
+    }
+    faults
 }
 
 fn breaker_faults(dependency: &DependencyFacts, breaker: &BreakerFacts) -> Option<Fault> {

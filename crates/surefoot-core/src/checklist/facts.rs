@@ -48,6 +48,8 @@ pub struct CallFacts {
     pub attempt: Duration,
     /// The most tries inside of one attempt of the job.
     pub tries_max: u32,
+    /// The most sends inside of one attempt of the job: its tries, and the second copies of slow ones.
+    pub sends_max: u32,
     /// The longest that all tries inside of one attempt may take.
     pub time_max: Duration,
 }
@@ -63,12 +65,25 @@ pub struct DependencyFacts {
     pub fallback: Option<String>,
     /// When it is given a rest; `None` when it never is.
     pub breaker: Option<BreakerFacts>,
+    /// How its calls are tried again; `None` when each is tried once.
+    pub retries: Option<RetryFacts>,
     /// The most calls at once.
     pub concurrency_max: u32,
     /// The longest that one try may take.
     pub attempt: Duration,
     /// What its author knows and accepts.
     pub waivers: Vec<Waiver>,
+}
+
+/// How the calls of a dependency are tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryFacts {
+    /// The most tries of one call, two or more.
+    pub tries_max: u32,
+    /// Whether retries are bounded over all calls.
+    pub budgeted: bool,
+    /// Whether the waits in between are spread.
+    pub spread: bool,
 }
 
 /// When a breaker opens.

@@ -75,6 +75,8 @@ fault_names! {
     Policy = "policy",
     /// It may fail without a replacement, although nothing depends on it.
     NoFallback = "no_fallback",
+    /// Nothing bounds how far retries multiply the calls of a dependency that is down.
+    RetryBudget = "retry_budget",
     /// The breaker can never open.
     BreakerNever = "breaker_never",
     /// The breaker opens at the first failure.

@@ -11,10 +11,12 @@ mod question;
 mod worst;
 
 pub use dependency::review_dependency;
-pub use facts::{BreakerFacts, CallFacts, DependencyFacts, KindFacts, VerifyFacts, Waiver};
+pub use facts::{
+    BreakerFacts, CallFacts, DependencyFacts, KindFacts, RetryFacts, VerifyFacts, Waiver,
+};
 pub use fault::{Fault, FaultName};
 pub use question::{Answer, Question, answers};
-pub use worst::{Worst, worst};
+pub use worst::{Worst, time_max, worst};
 
 /// What a review of one kind found.
 #[derive(Clone, Debug, PartialEq)]

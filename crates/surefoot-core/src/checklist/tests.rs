@@ -28,6 +28,7 @@ fn sound() -> KindFacts {
             connect: Some(Duration::from_millis(250)),
             attempt: s(10),
             tries_max: 1,
+            sends_max: 1,
             time_max: s(10),
         }),
         alert: Some("pages payments".to_owned()),
@@ -46,11 +47,18 @@ fn dependency() -> DependencyFacts {
             failure_ratio: 0.5,
             consecutive_failures: 10,
         }),
+        retries: None,
         concurrency_max: 16,
         attempt: s(10),
         waivers: Vec::new(),
     }
 }
+
+const RETRIES: RetryFacts = RetryFacts {
+    tries_max: 3,
+    budgeted: true,
+    spread: true,
+};
 
 fn names(faults: &[Fault]) -> Vec<&'static str> {
     faults.iter().map(|fault| fault.name.as_str()).collect()
@@ -133,7 +141,7 @@ fn each_fault_of_a_kind_is_found_by_itself() {
 #[test]
 fn each_fault_of_a_dependency_is_found_by_itself() {
     type Change = fn(&mut DependencyFacts);
-    let cases: [(&str, Change); 5] = [
+    let cases: [(&str, Change); 7] = [
         ("no_fallback", |dependency| dependency.critical = false),
         ("breaker_never", |dependency| dependency.breaker = None),
         ("breaker_never", |dependency| {
@@ -146,6 +154,18 @@ fn each_fault_of_a_dependency_is_found_by_itself() {
         ("breaker_eager", |dependency| {
             dependency.breaker.as_mut().unwrap().calls_min = 1
         }),
+        ("retry_budget", |dependency| {
+            dependency.retries = Some(RetryFacts {
+                budgeted: false,
+                ..RETRIES
+            });
+        }),
+        ("no_jitter", |dependency| {
+            dependency.retries = Some(RetryFacts {
+                spread: false,
+                ..RETRIES
+            });
+        }),
     ];
     for (expected, change) in cases {
         let mut dependency = dependency();
@@ -153,6 +173,7 @@ fn each_fault_of_a_dependency_is_found_by_itself() {
         assert_eq!(names(&review_dependency(&dependency)), [expected]);
     }
     let mut enough = dependency();
+    enough.retries = Some(RETRIES);
     let breaker = enough.breaker.as_mut().unwrap();
     // 16 calls at once of 10 s each are 48 in 30 s.
     (breaker.consecutive_failures, breaker.calls_min) = (0, 48);
@@ -189,4 +210,33 @@ fn what_cannot_be_sent_again_costs_no_call_after_a_crash() {
     kind.unknown = Some(Unknown::AtMostOnce);
     kind.verify = None;
     assert_eq!((worst(&kind).calls_max, worst(&kind).questions_max), (5, 0));
+}
+
+#[test]
+fn second_copies_are_calls_and_no_layer_of_retries() {
+    let mut kind = sound();
+    kind.call.as_mut().unwrap().sends_max = 2;
+    let review = review(&kind);
+    assert_eq!(names(&review.faults), Vec::<&str>::new());
+    assert_eq!(review.worst.calls_max, 14);
+}
+
+#[test]
+fn the_longest_time_adds_up() {
+    let policy = JobPolicy {
+        attempts_max: 3,
+        crashes_max: 2,
+        backoff: Backoff::List {
+            delays: vec![s(10), s(20)],
+            jitter: Jitter::None,
+        },
+        ..JobPolicy::with_timeout(s(30))
+    };
+    // 30 + 10 + 30 + 20 for two failures, 40 + 30 + 10 for a crash, 40 + 30 for the last attempt if it is lost.
+    assert_eq!(time_max(&policy), s(240));
+    let limited = JobPolicy {
+        deadline: Some(s(60)),
+        ..policy
+    };
+    assert_eq!(time_max(&limited), s(100));
 }

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use super::KindFacts;
 use crate::effect::Unknown;
+use crate::policy::JobPolicy;
 
 /// The most that one job may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
-    /// Calls that may reach the provider, tries inside of an attempt included.
+    /// Calls that may reach the provider, tries inside of an attempt and second copies included.
     pub calls_max: u32,
     /// Questions to the provider on top.
     pub questions_max: u32,
@@ -21,7 +22,7 @@ pub struct Worst {
 #[must_use]
 pub fn worst(kind: &KindFacts) -> Worst {
     let policy = &kind.policy;
-    let tries = kind.call.as_ref().map_or(1, |call| call.tries_max);
+    let tries = kind.call.as_ref().map_or(1, |call| call.sends_max);
     // A lost lease uses up a crash; the last one of them runs nothing any more.
     let crashes = match kind.unknown {
         Some(Unknown::AtMostOnce) => 0,
@@ -38,13 +39,14 @@ pub fn worst(kind: &KindFacts) -> Worst {
     Worst {
         calls_max: calls.saturating_mul(tries),
         questions_max: calls.saturating_mul(asks),
-        time_max: time_max(kind),
+        time_max: time_max(policy),
     }
 }
 
-/// Every failure but the last is followed by its longest delay, and so is every crash; the last attempt ends it.
-fn time_max(kind: &KindFacts) -> Duration {
-    let policy = &kind.policy;
+/// How long a job may go on, counted as [`Worst::time_max`] is: every failure but the last is followed by its longest
+/// delay, and so is every crash; the last attempt ends it.
+#[must_use]
+pub fn time_max(policy: &JobPolicy) -> Duration {
     let each = |count: u32, attempt: Duration| {
         let one = |number| attempt.saturating_add(policy.backoff.longest(number));
         (1..count)
@@ -62,5 +64,5 @@ fn time_max(kind: &KindFacts) -> Duration {
 
 /// How long after the first call the last one may leave, when every attempt fails.
 pub(super) fn horizon(kind: &KindFacts) -> Duration {
-    time_max(kind).saturating_sub(kind.policy.timeout)
+    time_max(&kind.policy).saturating_sub(kind.policy.timeout)
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::intent::AMOUNT;
 use crate::provider::Books;
 use crate::standing::Standing;
 
@@ -10,7 +11,7 @@ use crate::standing::Standing;
 pub struct Count {
     /// Took effect more than once.
     pub charged_twice: usize,
-    /// Never took effect, and no person is asked.
+    /// Never took effect as it was first asked for, and no person is asked.
     pub never_charged: usize,
     /// Neither ended nor visibly waiting for a person in time, be it that it did later.
     pub not_terminal: usize,
@@ -65,7 +66,7 @@ impl Count {
             .zip(seen.at_last)
             .any(|(ended, at_last)| !ended.is_open() && ended != at_last);
         self.charged_twice += usize::from(applied > 1);
-        self.never_charged += usize::from(applied == 0 && !person);
+        self.never_charged += usize::from(!books.has(seen.intent, AMOUNT) && !person);
         let open = seen.ended.iter().chain(seen.at_last).any(Standing::is_open);
         self.not_terminal += usize::from(open || seen.at_last.is_empty());
         self.stale_write += usize::from(rewritten);

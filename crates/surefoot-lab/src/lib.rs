@@ -16,6 +16,7 @@ pub mod chaos;
 mod count;
 mod error;
 pub mod faults;
+mod intent;
 mod node;
 pub mod plain;
 mod process;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
@@ -13,6 +13,7 @@ use super::{ChaosOptions, ChaosReport, RecoveryReport};
 use crate::api::{self, Api, HandedIn};
 use crate::count::{Count, Seen};
 use crate::error::LabError;
+use crate::intent::{AMOUNT, payload};
 use crate::node::{Node, Recovery, configuration};
 use crate::provider::{Books, Provider};
 use crate::wait;
@@ -141,12 +142,12 @@ async fn play(crowd: &mut Crowd, round: Round) -> Result<Vec<Acknowledged>, LabE
 /// Hands an intent in until somebody acknowledges it. A node that dies before it answers may have taken it: the same key
 /// makes it one intent.
 async fn hand_in(crowd: &Crowd, planned: &Planned, first: usize) -> Result<String, LabError> {
-    let payload = json!({ "intent": planned.intent, "amount": 1 });
+    let asked = payload(&planned.intent, AMOUNT);
     let ends_at = Instant::now() + HAND_IN_MAX;
     for place in first.. {
         let api = crowd.api(place);
         let handed = api
-            .hand_in(planned.recovery.kind(), &planned.intent, &payload)
+            .hand_in(planned.recovery.kind(), &planned.intent, &asked)
             .await;
         match handed {
             Ok(HandedIn::There(job)) => return Ok(job),

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
 use tempfile::TempDir;
 
 use super::freeze::freeze;
 use super::{Contestant, FaultOptions};
 use crate::api::{self, HandedIn};
 use crate::error::LabError;
+use crate::intent::{AMOUNT, OTHER_AMOUNT, payload};
 use crate::node::{Node, Recovery, configuration};
 use crate::plain::Table;
 use crate::process::Process;
@@ -153,17 +153,18 @@ impl Rig {
                 };
                 node.api.pause().await?;
                 for intent in &self.intents {
-                    let payload = json!({ "intent": intent, "amount": 1 });
-                    let handed = node.api.hand_in(recovery.kind(), intent, &payload).await?;
+                    let asked = payload(intent, AMOUNT);
+                    let handed = node.api.hand_in(recovery.kind(), intent, &asked).await?;
                     if let HandedIn::There(id) = handed {
                         jobs.push(id);
                     }
                 }
                 node.api.resume().await
             }
-            Side::Plain { table, .. } => self.intents.iter().try_for_each(|intent| {
-                table.hand_in(&json!({ "intent": intent, "amount": 1 }).to_string())
-            }),
+            Side::Plain { table, .. } => self
+                .intents
+                .iter()
+                .try_for_each(|intent| table.hand_in(&payload(intent, AMOUNT).to_string())),
         }
     }
 
@@ -171,7 +172,7 @@ impl Rig {
     /// another job.
     pub(super) async fn hand_in_otherwise(&mut self) -> Result<(), LabError> {
         for intent in &self.intents {
-            let payload = json!({ "intent": intent, "amount": 2 });
+            let asked = payload(intent, OTHER_AMOUNT);
             match &mut self.side {
                 Side::Surefoot {
                     recovery,
@@ -183,12 +184,12 @@ impl Rig {
                     };
                     // Taken after all, it is one more job, and the books will show it.
                     if let HandedIn::There(id) =
-                        node.api.hand_in(recovery.kind(), intent, &payload).await?
+                        node.api.hand_in(recovery.kind(), intent, &asked).await?
                     {
                         jobs.push(id);
                     }
                 }
-                Side::Plain { table, .. } => table.hand_in(&payload.to_string())?,
+                Side::Plain { table, .. } => table.hand_in(&asked.to_string())?,
             }
         }
         Ok(())

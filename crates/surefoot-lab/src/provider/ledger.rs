@@ -29,11 +29,18 @@ impl Books {
             .map_or(0, |charges| charges.amounts.len())
     }
 
+    /// Whether an intent took effect with this amount.
+    pub(crate) fn has(&self, intent: &str, amount: u64) -> bool {
+        self.intents
+            .get(intent)
+            .is_some_and(|charges| charges.amounts.contains(&amount))
+    }
+
     /// Books in which one intent took effect so often.
     #[cfg(test)]
     pub(crate) fn of(intent: &str, applied: usize) -> Self {
         let charges = Charges {
-            amounts: vec![1; applied],
+            amounts: vec![crate::intent::AMOUNT; applied],
         };
         Self {
             intents: BTreeMap::from([(intent.to_owned(), charges)]),
@@ -121,6 +128,7 @@ mod tests {
         assert_eq!(ledger.look_up("k").as_deref(), Some("{\"refund\":1}"));
         let books = ledger.books();
         assert_eq!((books.applied("i"), books.applied("x")), (2, 0));
+        assert_eq!((books.has("i", 6), books.has("i", 7)), (true, false));
         assert_eq!((books.applied_in_all(), books.asked), (3, 2));
     }
 }

@@ -10,22 +10,31 @@
 //!   each route is guarded, [`Tenants`] whose a request is.
 //! - [`RequestContext`] is what a handler knows of its request, and has the keys for what it calls. [`Told`] is what it may
 //!   say of its outcome besides its answer.
+//! - [`Reconciler`] settles requests whose outcome nobody knows, by asking a [`Reconcile`].
+//! - [`Proxy`] is the guard in front of a service in any language.
+//! - [`IntentKey`] and [`Answered`] are the client's half.
 //! - [`problem`] lists what the guard answers in its own name; [`mark`] the headers that tell it from the application's.
 
 mod context;
 mod guard;
+mod intent;
 mod layer;
 pub mod mark;
 mod options;
 pub mod problem;
+mod proxy;
+mod reconcile;
 mod route;
 mod tenant;
 mod told;
 
 pub use context::RequestContext;
 pub use guard::{BoxError, Guard};
+pub use intent::{Answered, IntentKey, WAIT_MAX};
 pub use layer::{Idempotency, IdempotencyLayer};
 pub use options::{GuardOptions, GuardRefused};
+pub use proxy::{Proxy, ProxyDrained, ProxyOptions, ProxyRefused, VerifyByUrl};
+pub use reconcile::{AskNobody, Reconcile, Reconciler, ReconcilerOptions, Round};
 pub use route::{ANY_ROUTE, Need, ROUTES_MAX, RoutePolicy, Routes, Rule, StoreAway};
 pub use tenant::{
     BearerTenants, ExtensionTenant, SingleTenant, TOKEN_BYTES_MIN, TenantRefused, Tenants,

@@ -66,6 +66,12 @@ kinds! {
     STORE_UNAVAILABLE = "store-unavailable", SERVICE_UNAVAILABLE, "The request cannot be remembered, so it was not run";
     /// Too many requests are under way.
     TOO_BUSY = "too-busy", SERVICE_UNAVAILABLE, "Too many requests are under way";
+    /// The service behind the proxy was not reached: nothing happened.
+    UPSTREAM_UNREACHABLE = "upstream-unreachable", BAD_GATEWAY, "The service cannot be reached";
+    /// The service behind the proxy broke off: it may have happened.
+    UPSTREAM_BROKEN = "upstream-broken", BAD_GATEWAY, "The service broke off";
+    /// The service behind the proxy did not answer in time: it may have happened.
+    UPSTREAM_TIMEOUT = "upstream-timeout", GATEWAY_TIMEOUT, "The service did not answer in time";
     /// A fault of the guard.
     INTERNAL = "internal", INTERNAL_SERVER_ERROR, "A fault of the guard";
 }

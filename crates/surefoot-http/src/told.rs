@@ -11,6 +11,9 @@ pub const OUTCOME: HeaderName = HeaderName::from_static("surefoot-outcome");
 pub enum Told {
     /// `nothing-happened`: the same request may run, where the route's policy takes the handler's word for it.
     NothingHappened(String),
+    /// The work was never begun, because it could not be handed on: the same request may run, whatever the route's policy.
+    /// No header says this.
+    NotBegun(String),
     /// `unknown`: it may have happened, and this answer does not say. The answer goes to the client and is not kept; a
     /// repetition is told that the outcome is unknown.
     Unknown(String),

@@ -7,6 +7,7 @@ use axum::body::Body;
 use http::response::Parts;
 use http::{Response, StatusCode};
 use surefoot_core::request::{Answer, Body as Kind, End, Request as Record};
+use tokio::time::Instant;
 
 use super::Guard;
 use super::body::{Passing, Seen, see};
@@ -20,13 +21,16 @@ use crate::problem::OUTCOME_UNKNOWN;
 use crate::route::RoutePolicy;
 use crate::told::Told;
 
+/// Why a run ended that went on after its lease.
+pub(super) const GIVEN_UP: &str = "the handler went on after its lease, and was stopped";
+
 /// One run, from its claim to its word.
 pub(super) struct Exchange {
     guard: Guard,
     policy: RoutePolicy,
     lease: Lease,
-    /// False once the lease is over: then nobody is kept waiting for what may never come.
-    held: bool,
+    /// Once the lease is over: when the work is given up.
+    ends: Option<Instant>,
     /// `None` once the client was told.
     reply: Option<Reply>,
 }
@@ -37,22 +41,24 @@ impl Exchange {
             lease: Lease::new(guard.clone(), record, policy.run_max),
             guard,
             policy,
-            held: true,
+            ends: None,
             reply: Some(reply),
         }
     }
 
     /// Holds the lease until `work` ends. When the lease ends first the client is told that the outcome is unknown, and the
-    /// work goes on: its word may still count.
-    pub(super) async fn through<T>(&mut self, work: impl Future<Output = T>) -> T {
+    /// work goes on, for its word may still count; but only until what it did has settled. `None` when it was given up
+    /// then: from there on others may act on the word that it did not happen.
+    pub(super) async fn through<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
-        if self.held {
+        if self.ends.is_none() {
             match self.lease.hold(work.as_mut()).await {
-                Held::Ended(ended) => return ended,
+                Held::Ended(ended) => return Some(ended),
                 Held::Lost => self.lost(),
             }
         }
-        work.await
+        let ends = self.ends.unwrap_or_else(Instant::now);
+        tokio::time::timeout_at(ends, work).await.ok()
     }
 
     /// The handler answered.
@@ -63,6 +69,10 @@ impl Exchange {
                 return self
                     .conclude(end, Some(marked(response, Some(OUTCOME_UNKNOWN.slug))))
                     .await;
+            }
+            Some(Told::NotBegun(why)) => {
+                let end = End::NothingHappened(why.into());
+                return self.conclude(end, Some(marked(response, None))).await;
             }
             Some(Told::NothingHappened(_)) => true,
             None => false,
@@ -79,18 +89,19 @@ impl Exchange {
         let seen = self.through(see(body, &headers, most, patience)).await;
         let answer = |body| answer(&head, body, nothing_happened);
         match seen {
-            Seen::Whole(body) => {
+            None => self.broke_off(GIVEN_UP.to_owned()).await,
+            Some(Seen::Whole(body)) => {
                 let end = self.policy.request.end(answer(Kind::Whole(body.to_vec())));
                 let response = Response::from_parts(head, Body::from(body));
                 self.conclude(end, Some(response)).await;
             }
-            Seen::Streamed(passing) => {
+            Some(Seen::Streamed(passing)) => {
                 let end = self.policy.request.end(answer(Kind::Streamed));
                 let response = Response::from_parts(head, passing.into_body());
                 self.conclude(end, Some(response)).await;
             }
-            Seen::TooLarge(passing) => self.pass(head, passing, nothing_happened).await,
-            Seen::Broken(error) => {
+            Some(Seen::TooLarge(passing)) => self.pass(head, passing, nothing_happened).await,
+            Some(Seen::Broken(error)) => {
                 self.broke_off(format!("the answer broke off: {error}"))
                     .await
             }
@@ -112,8 +123,8 @@ impl Exchange {
         }
         let passed = self.through(pumping).await;
         let (sha256, bytes) = match passed {
-            Passed::Whole { sha256, bytes } => (Some(sha256), Some(bytes)),
-            Passed::Part => (None, None),
+            Some(Passed::Whole { sha256, bytes }) => (Some(sha256), Some(bytes)),
+            Some(Passed::Part) | None => (None, None),
         };
         let body = Kind::Passed { sha256, bytes };
         let end = self.policy.request.end(Answer { body, ..answer });
@@ -160,7 +171,7 @@ impl Exchange {
 
     /// Once, when the lease ends before the work.
     fn lost(&mut self) {
-        self.held = false;
+        self.ends = Some(Instant::now() + self.policy.request.clocks.settles_within);
         tracing::warn!(request = %self.lease.id(), "a handler outran its lease; the outcome is unknown until it ends");
         let response = self.unknown();
         if let Some(reply) = self.reply.take() {

@@ -16,7 +16,7 @@ use super::BoxError;
 
 /// Why a body could not be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(crate) enum Unread {
     /// It has more bytes than are taken.
     TooLarge,
     /// It did not arrive in time.
@@ -26,7 +26,7 @@ pub(super) enum Unread {
 }
 
 /// All of a body, at most `most` bytes of it, within `patience`. Trailers are not taken.
-pub(super) async fn read(body: Body, most: usize, patience: Duration) -> Result<Bytes, Unread> {
+pub(crate) async fn read(body: Body, most: usize, patience: Duration) -> Result<Bytes, Unread> {
     if body.size_hint().lower() > most as u64 {
         return Err(Unread::TooLarge);
     }

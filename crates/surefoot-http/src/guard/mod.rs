@@ -32,7 +32,9 @@ use crate::mark::{self, Status};
 use crate::options::{GuardOptions, GuardRefused};
 use crate::problem::{INTERNAL, Problem, TOO_BUSY};
 use crate::tenant::Tenants;
+use crate::told::Told;
 use admit::Admitted;
+pub(crate) use body::{Unread, read};
 use store::BoundedRequests;
 
 /// What a handler may fail with.
@@ -177,6 +179,8 @@ where
 {
     let call = ambient.enter(|| call(request));
     let mut response = ambient.scope(call).await?;
+    // Said to a guard, and there is none here.
+    drop(Told::take(&mut response));
     mark::write(response.headers_mut(), status, None);
     Ok(response)
 }

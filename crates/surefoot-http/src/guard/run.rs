@@ -10,9 +10,10 @@ use surefoot_core::request::{Arrived, End, NewRequest, Request as Record};
 use surefoot_policy::clock::{Clock as _, TokioClock};
 use surefoot_policy::context::Ambient;
 use tokio::sync::oneshot;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::admit::Asked;
-use super::answer::Exchange;
+use super::answer::{Exchange, GIVEN_UP};
 use super::{BoxError, Guard, pass, reply};
 use crate::context::RequestContext;
 use crate::mark::{self, Status};
@@ -83,6 +84,8 @@ impl Guard {
         E: Into<BoxError> + Send + 'static,
     {
         let context = RequestContext::new(&record, request.headers());
+        // What leaves after the lease could take effect when nobody counts on it any more.
+        let ambient = ambient.narrowed(TokioClock.now().after(policy.run_max));
         let mut exchange = Exchange::new(self.clone(), record, policy, reply);
         if ambient
             .deadline
@@ -98,8 +101,11 @@ impl Guard {
         request.extensions_mut().insert(context.clone());
         // A task of its own: neither a panic nor a handler that blocks its thread stops the lease.
         let handler = ambient.scope(async move { call(request).await });
-        let handler = tokio::spawn(context.scope(handler));
-        match exchange.through(handler).await {
+        let handler = AbortOnDropHandle::new(tokio::spawn(context.scope(handler)));
+        let Some(ended) = exchange.through(handler).await else {
+            return exchange.broke_off(GIVEN_UP.to_owned()).await;
+        };
+        match ended {
             Ok(Ok(response)) => exchange.answered(response).await,
             Ok(Err(error)) => {
                 exchange

@@ -1,9 +1,13 @@
 //! The front door from outside: an axum service behind the layer, over the memory store, mostly in virtual time.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
 mod claim;
 mod context;
 mod draft;
 mod fixture;
 mod kept;
 mod outlive;
+mod proxy;
+mod reconcile;
 mod store;

@@ -127,7 +127,7 @@ async fn a_handler_keeps_its_lease_while_it_is_at_work() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_beyond_its_lease_is_unknown_and_not_run_again_and_its_word_counts_at_last() {
-    let front = slow(running(10, 30), 100);
+    let front = slow(running(10, 30), 85);
     let first = tokio::spawn(front.app.clone().oneshot(post("k", "{}")));
     tokio::time::sleep(seconds(29)).await;
     assert_eq!(
@@ -149,6 +149,29 @@ async fn a_handler_beyond_its_lease_is_unknown_and_not_run_again_and_its_word_co
         ((201, Some("replayed"), None), &b"done"[..])
     );
     assert_eq!(front.ran(), 1);
+}
+
+/// Once its effects have settled others act on what a witness says, so it must not go on.
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_goes_on_after_its_lease_is_stopped_when_it_must_have_settled() {
+    let ended = Arc::new(AtomicBool::new(false));
+    let told = ended.clone();
+    let front = front(running(10, 30), move |_| {
+        let told = told.clone();
+        async move {
+            tokio::time::sleep(seconds(95)).await;
+            told.store(true, Ordering::SeqCst);
+            answer(201, "done")
+        }
+    });
+    front.ask(post("k", "{}")).await;
+    tokio::time::sleep(seconds(200)).await;
+    assert!(!ended.load(Ordering::SeqCst));
+    assert_eq!(front.guard.under_way(), 0);
+    assert_eq!(
+        front.ask(post("k", "{}")).await.marks(),
+        (409, None, Some("outcome-unknown"))
+    );
 }
 
 /// A handler that blocks its thread does not stop the heartbeat of its own lease.

@@ -1,30 +1,39 @@
-//! What a job's attempts say about its effect, taken together. An attempt that failed says nothing about the one before
-//! it: once a call may have taken effect, only a success or a person settles that.
+//! Whether what a job does outside may have happened without anybody knowing. Effects on record say so themselves; where a
+//! job has none, its attempts do, taken together: an attempt that failed says nothing about the one before it, and only a
+//! success or a person settles what it left open.
 
+use surefoot_core::effect::{Effect, Unknown};
 use surefoot_core::job::AttemptOutcome;
 use surefoot_core::port::{Action, ActionVerb, JobRecord};
 use surefoot_core::time::Timestamp;
 
-/// The outcome that stands: the latest that left the effect uncertain, unless the job succeeded since or a person
-/// replayed it as a new effect; else the last that did something. `None` before any attempt ended.
-pub(crate) fn standing_outcome(record: &JobRecord) -> Option<AttemptOutcome> {
+/// Whether it may have happened, by the job's effects or else by its attempts.
+pub(crate) fn may_have_happened(record: &JobRecord, effects: &[Effect]) -> bool {
+    let mut outside = effects
+        .iter()
+        .filter(|effect| effect.terms.unknown != Unknown::Step)
+        .peekable();
+    if outside.peek().is_none() {
+        return left_open(record);
+    }
+    // What a person replaced by a new effect is in question no longer.
+    outside.any(|effect| effect.is_open() && effect.generation >= record.job.generation)
+}
+
+/// Whether an attempt left it open, and the job did not succeed since, nor did a person replay it as a new effect.
+fn left_open(record: &JobRecord) -> bool {
     let since = new_effect_at(&record.actions);
     let attempts = record.attempts.iter().rev();
-    let of_this_effect = attempts.take_while(|attempt| attempt.started_at >= since);
-    let mut last = None;
-    for outcome in of_this_effect.filter_map(|attempt| attempt.outcome) {
-        match outcome {
-            AttemptOutcome::Unknown | AttemptOutcome::TimedOut | AttemptOutcome::Lost => {
-                return Some(outcome);
-            }
-            AttemptOutcome::Succeeded => return last.or(Some(outcome)),
-            AttemptOutcome::Transient | AttemptOutcome::Permanent | AttemptOutcome::Cancelled => {
-                last = last.or(Some(outcome));
-            }
-            AttemptOutcome::Released => {}
-        }
-    }
-    last
+    let mut of_this_effect = attempts.take_while(|attempt| attempt.started_at >= since);
+    let latest = of_this_effect.find_map(|attempt| match attempt.outcome? {
+        AttemptOutcome::Unknown | AttemptOutcome::TimedOut | AttemptOutcome::Lost => Some(true),
+        AttemptOutcome::Succeeded => Some(false),
+        AttemptOutcome::Transient
+        | AttemptOutcome::Permanent
+        | AttemptOutcome::Cancelled
+        | AttemptOutcome::Released => None,
+    });
+    latest.unwrap_or(false)
 }
 
 fn new_effect_at(actions: &[Action]) -> Timestamp {
@@ -96,7 +105,7 @@ mod tests {
     type Case = (
         &'static [Option<AttemptOutcome>],
         &'static [(ActionVerb, i64)],
-        Option<AttemptOutcome>,
+        bool,
     );
 
     #[test]
@@ -106,40 +115,28 @@ mod tests {
             Cancelled, Lost, Permanent, Released, Succeeded, TimedOut, Transient, Unknown,
         };
         let table: [Case; 14] = [
-            (&[], &[], None),
-            (&[None], &[], None),
-            (&[Some(Released)], &[], None),
-            (&[Some(Transient), None], &[], Some(Transient)),
-            (&[Some(Transient), Some(Permanent)], &[], Some(Permanent)),
-            (
-                &[Some(Unknown), Some(Released), Some(Released)],
-                &[],
-                Some(Unknown),
-            ),
-            (&[Some(Lost), Some(Transient)], &[], Some(Lost)),
-            (&[Some(TimedOut), Some(Permanent)], &[], Some(TimedOut)),
-            (&[Some(Unknown), Some(Cancelled)], &[], Some(Unknown)),
-            (&[Some(Unknown), Some(Succeeded)], &[], Some(Succeeded)),
-            (
-                &[Some(Unknown), Some(Transient)],
-                &[(Replay, 2)],
-                Some(Unknown),
-            ),
-            (
-                &[Some(Unknown), Some(Transient)],
-                &[(ReplayNew, 2)],
-                Some(Transient),
-            ),
-            (&[Some(Unknown)], &[(ReplayNew, 2)], None),
+            (&[], &[], false),
+            (&[None], &[], false),
+            (&[Some(Released)], &[], false),
+            (&[Some(Transient), None], &[], false),
+            (&[Some(Transient), Some(Permanent)], &[], false),
+            (&[Some(Unknown), Some(Released), Some(Released)], &[], true),
+            (&[Some(Lost), Some(Transient)], &[], true),
+            (&[Some(TimedOut), Some(Permanent)], &[], true),
+            (&[Some(Unknown), Some(Cancelled)], &[], true),
+            (&[Some(Unknown), Some(Succeeded)], &[], false),
+            (&[Some(Unknown), Some(Transient)], &[(Replay, 2)], true),
+            (&[Some(Unknown), Some(Transient)], &[(ReplayNew, 2)], false),
+            (&[Some(Unknown)], &[(ReplayNew, 2)], false),
             (
                 &[Some(Unknown), Some(Lost)],
                 &[(ReplayNew, 1), (Replay, 2)],
-                Some(Lost),
+                true,
             ),
         ];
         for (outcomes, replays, expected) in table {
             assert_eq!(
-                standing_outcome(&record(outcomes, replays)),
+                may_have_happened(&record(outcomes, replays), &[]),
                 expected,
                 "{outcomes:?} {replays:?}"
             );

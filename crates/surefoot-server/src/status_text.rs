@@ -1,7 +1,7 @@
 //! What a job's state means, in a sentence for people who wait for it. It never says more than is known: a call
 //! that may have taken effect is not called a failure, and no technical word is used.
 
-use surefoot_core::job::{AttemptOutcome, DeadReason, JobState};
+use surefoot_core::job::{DeadReason, JobState};
 use surefoot_core::time::Timestamp;
 
 use crate::language::Language;
@@ -15,8 +15,8 @@ pub(crate) struct StatusFacts<'a> {
     pub(crate) state: &'a JobState,
     /// How often it was started.
     pub(crate) starts: u32,
-    /// The outcome that stands of its attempts ([`crate::standing`]); `None` when none ended or they are not at hand.
-    pub(crate) standing: Option<AttemptOutcome>,
+    /// Whether it may have happened and nobody knows ([`crate::standing`]).
+    pub(crate) may_have_happened: bool,
     /// The time at which the sentence is read.
     pub(crate) now: Timestamp,
 }
@@ -30,13 +30,13 @@ pub(crate) fn status_text(facts: StatusFacts<'_>, language: Language) -> String 
         JobState::Verifying { due_at, .. } => verifying(*due_at, facts.now, language),
         JobState::Succeeded { .. } => pick(language, "Done.", "Đã xong."),
         JobState::Dead(death) => dead(facts, death.reason, language),
-        JobState::Cancelled { .. } if facts.may_have_happened() => pick(
+        JobState::Cancelled { .. } if facts.may_have_happened => pick(
             language,
             "It was cancelled; we do not know whether the last try took effect.",
             "Đã hủy; chưa biết lần thử cuối có hiệu lực hay không.",
         ),
         JobState::Cancelled { .. } => pick(language, "It was cancelled.", "Đã hủy."),
-        JobState::Ignored { .. } if facts.may_have_happened() => pick(
+        JobState::Ignored { .. } if facts.may_have_happened => pick(
             language,
             "It was set aside; we do not know whether it happened.",
             "Đã gác lại; không biết việc này đã xảy ra hay chưa.",
@@ -46,22 +46,6 @@ pub(crate) fn status_text(facts: StatusFacts<'_>, language: Language) -> String 
             "It was set aside and will not be done.",
             "Đã gác lại và sẽ không thực hiện.",
         ),
-    }
-}
-
-impl StatusFacts<'_> {
-    fn may_have_happened(&self) -> bool {
-        match self.standing {
-            Some(AttemptOutcome::Unknown | AttemptOutcome::TimedOut | AttemptOutcome::Lost) => true,
-            None
-            | Some(
-                AttemptOutcome::Succeeded
-                | AttemptOutcome::Transient
-                | AttemptOutcome::Permanent
-                | AttemptOutcome::Cancelled
-                | AttemptOutcome::Released,
-            ) => false,
-        }
     }
 }
 
@@ -101,7 +85,7 @@ fn running(cancel_requested: bool, starts: u32, language: Language) -> String {
 }
 
 fn retrying(facts: StatusFacts<'_>, due_at: Timestamp, language: Language) -> String {
-    let fault = if facts.may_have_happened() {
+    let fault = if facts.may_have_happened {
         pick(
             language,
             "We do not know yet whether it happened",
@@ -136,7 +120,7 @@ fn verifying(due_at: Timestamp, now: Timestamp, language: Language) -> String {
 fn dead(facts: StatusFacts<'_>, reason: DeadReason, language: Language) -> String {
     match reason {
         DeadReason::Permanent | DeadReason::Exhausted | DeadReason::Deadline
-            if facts.may_have_happened() =>
+            if facts.may_have_happened =>
         {
             dead_unknown(language)
         }
@@ -235,151 +219,123 @@ mod tests {
 
     #[test]
     fn each_state_has_its_sentence_in_both_languages() {
-        use AttemptOutcome::{Lost, Permanent, Released, TimedOut, Transient, Unknown};
         let cancelled = ended(|at, reason| JobState::Cancelled { at, reason });
         let ignored = ended(|at, reason| JobState::Ignored { at, reason });
         let succeeded = JobState::Succeeded {
             at: NOW,
             result: Payload::null(),
         };
-        let table: [(JobState, u32, Option<AttemptOutcome>, &str, &str); 29] = [
+        let table: [(JobState, u32, bool, &str, &str); 26] = [
             (
                 pending(NOW),
                 0,
-                None,
+                false,
                 "Waiting for its turn.",
                 "Đang chờ đến lượt.",
             ),
             (
                 pending(later(2)),
                 0,
-                None,
+                false,
                 "Planned for 10:32 UTC.",
                 "Dự kiến bắt đầu lúc 10:32 UTC.",
             ),
             (
                 pending(later(24 * 60)),
                 0,
-                None,
+                false,
                 "Planned for 2026-12-01 10:30 UTC.",
                 "Dự kiến bắt đầu lúc 2026-12-01 10:30 UTC.",
             ),
             (
                 running(false),
                 1,
-                None,
+                false,
                 "In progress.",
                 "Đang được thực hiện.",
             ),
             (
                 running(false),
                 3,
-                Some(Transient),
+                false,
                 "In progress; this is try 3.",
                 "Đang được thực hiện; đây là lần thử thứ 3.",
             ),
             (
                 running(true),
                 1,
-                None,
+                false,
                 "Being stopped, as was asked.",
                 "Đang dừng lại theo yêu cầu.",
             ),
             (
                 retrying(later(2)),
                 1,
-                Some(Transient),
-                "A temporary fault; trying again at 10:32 UTC.",
-                "Gặp lỗi tạm thời; sẽ thử lại lúc 10:32 UTC.",
-            ),
-            (
-                retrying(later(2)),
-                1,
-                None,
-                "A temporary fault; trying again at 10:32 UTC.",
-                "Gặp lỗi tạm thời; sẽ thử lại lúc 10:32 UTC.",
-            ),
-            (
-                retrying(later(2)),
-                1,
-                Some(Released),
+                false,
                 "A temporary fault; trying again at 10:32 UTC.",
                 "Gặp lỗi tạm thời; sẽ thử lại lúc 10:32 UTC.",
             ),
             (
                 retrying(NOW),
                 1,
-                Some(Transient),
+                false,
                 "A temporary fault; trying again soon.",
                 "Gặp lỗi tạm thời; sắp thử lại.",
             ),
             (
                 retrying(later(2)),
                 1,
-                Some(TimedOut),
+                true,
                 "We do not know yet whether it happened; trying again at 10:32 UTC.",
                 "Chưa biết việc này đã xảy ra hay chưa; sẽ thử lại lúc 10:32 UTC.",
             ),
             (
                 retrying(NOW),
                 1,
-                Some(Unknown),
+                true,
                 "We do not know yet whether it happened; trying again soon.",
                 "Chưa biết việc này đã xảy ra hay chưa; sắp thử lại.",
             ),
-            (
-                retrying(NOW),
-                1,
-                Some(Lost),
-                "We do not know yet whether it happened; trying again soon.",
-                "Chưa biết việc này đã xảy ra hay chưa; sắp thử lại.",
-            ),
-            (
-                succeeded,
-                2,
-                Some(AttemptOutcome::Succeeded),
-                "Done.",
-                "Đã xong.",
-            ),
+            (succeeded, 2, false, "Done.", "Đã xong."),
             (
                 dead(DeadReason::Permanent),
                 1,
-                Some(Permanent),
+                false,
                 "It could not be done; we are looking into it.",
                 "Không thể thực hiện được; chúng tôi đang xem xét.",
             ),
             (
                 dead(DeadReason::Exhausted),
                 5,
-                Some(Transient),
+                false,
                 "It could not be done; we are looking into it.",
                 "Không thể thực hiện được; chúng tôi đang xem xét.",
             ),
             (
                 dead(DeadReason::Exhausted),
                 5,
-                Some(TimedOut),
+                true,
                 "We do not know yet whether it happened; a person is looking into it.",
                 "Chưa biết việc này đã xảy ra hay chưa; có người đang xem xét.",
             ),
             (
                 dead(DeadReason::Deadline),
                 0,
-                None,
+                false,
                 "It was not done in time; we are looking into it.",
                 "Không kịp hoàn thành trong thời hạn; chúng tôi đang xem xét.",
             ),
             (
                 dead(DeadReason::Deadline),
                 1,
-                Some(Lost),
+                true,
                 "We do not know yet whether it happened; a person is looking into it.",
                 "Chưa biết việc này đã xảy ra hay chưa; có người đang xem xét.",
             ),
             (
                 dead(DeadReason::CrashLoop),
                 3,
-                Some(Lost),
+                true,
                 "It was interrupted again and again, and we do not know whether it happened; a person is looking into \
                  it.",
                 "Việc này bị gián đoạn nhiều lần và chưa biết đã xảy ra hay chưa; có người đang xem xét.",
@@ -387,66 +343,60 @@ mod tests {
             (
                 dead(DeadReason::OutcomeUnknown),
                 1,
-                Some(Unknown),
+                true,
                 "We do not know yet whether it happened; a person is looking into it.",
                 "Chưa biết việc này đã xảy ra hay chưa; có người đang xem xét.",
             ),
             (
                 dead(DeadReason::OutcomeUnknown),
                 1,
-                None,
+                false,
                 "We do not know yet whether it happened; a person is looking into it.",
                 "Chưa biết việc này đã xảy ra hay chưa; có người đang xem xét.",
             ),
-            (cancelled.clone(), 0, None, "It was cancelled.", "Đã hủy."),
-            (
-                cancelled.clone(),
-                1,
-                Some(AttemptOutcome::Cancelled),
-                "It was cancelled.",
-                "Đã hủy.",
-            ),
+            (cancelled.clone(), 0, false, "It was cancelled.", "Đã hủy."),
+            (cancelled.clone(), 1, false, "It was cancelled.", "Đã hủy."),
             (
                 cancelled,
                 1,
-                Some(Unknown),
+                true,
                 "It was cancelled; we do not know whether the last try took effect.",
                 "Đã hủy; chưa biết lần thử cuối có hiệu lực hay không.",
             ),
             (
                 ignored.clone(),
                 5,
-                Some(Permanent),
+                false,
                 "It was set aside and will not be done.",
                 "Đã gác lại và sẽ không thực hiện.",
             ),
             (
                 ignored,
                 1,
-                Some(TimedOut),
+                true,
                 "It was set aside; we do not know whether it happened.",
                 "Đã gác lại; không biết việc này đã xảy ra hay chưa.",
             ),
             (
                 dead(DeadReason::Permanent),
                 2,
-                None,
+                false,
                 "It could not be done; we are looking into it.",
                 "Không thể thực hiện được; chúng tôi đang xem xét.",
             ),
             (
                 pending(NOW),
                 4,
-                Some(Lost),
+                true,
                 "Waiting for its turn.",
                 "Đang chờ đến lượt.",
             ),
         ];
-        for (state, starts, standing, english, vietnamese) in &table {
+        for (state, starts, may_have_happened, english, vietnamese) in &table {
             let facts = StatusFacts {
                 state,
                 starts: *starts,
-                standing: *standing,
+                may_have_happened: *may_have_happened,
                 now: NOW,
             };
             assert_eq!(status_text(facts, English), *english);

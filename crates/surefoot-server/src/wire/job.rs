@@ -3,7 +3,7 @@
 use serde::Serialize;
 use surefoot_core::effect::Effect;
 use surefoot_core::id::{Epoch, Key};
-use surefoot_core::job::{AttemptOutcome, Death, Job, JobState, Run};
+use surefoot_core::job::{Death, Job, JobState, Run};
 use surefoot_core::port::JobRecord;
 use surefoot_core::time::Timestamp;
 use utoipa::ToSchema;
@@ -14,7 +14,7 @@ use super::record::{ActionRecord, AttemptRecord, RevisionRecord, revisions};
 use super::time::WireTime;
 use super::word::{ReasonWord, RecoveryWord, StateWord};
 use crate::language::Language;
-use crate::standing::standing_outcome;
+use crate::standing::may_have_happened;
 use crate::status_text::{StatusFacts, status_text};
 
 /// For whom and when a job is shown.
@@ -166,7 +166,7 @@ impl JobDocument {
     /// The whole job.
     pub(crate) fn new(record: &JobRecord, effects: &[Effect], view: View) -> Self {
         Self {
-            summary: JobSummary::new(&record.job, standing_outcome(record), view),
+            summary: JobSummary::new(&record.job, may_have_happened(record, effects), view),
             payload: RawJson(record.job.payload.clone()),
             revision: record.job.revision,
             result: match &record.job.state {
@@ -188,12 +188,12 @@ impl JobDocument {
 }
 
 impl JobSummary {
-    /// The job as a page shows it. What its attempts say is known only where they are.
-    pub(crate) fn new(job: &Job, standing: Option<AttemptOutcome>, view: View) -> Self {
+    /// The job as a page shows it.
+    pub(crate) fn new(job: &Job, may_have_happened: bool, view: View) -> Self {
         let facts = StatusFacts {
             state: &job.state,
             starts: job.counts.starts,
-            standing,
+            may_have_happened,
             now: view.now,
         };
         let parts = StateParts::of(&job.state);

@@ -112,7 +112,7 @@ impl JobPage {
         Self {
             jobs: shown
                 .iter()
-                .map(|job| JobSummary::new(job, None, view))
+                .map(|job| JobSummary::new(job, job.counts.unknown > 0, view))
                 .collect(),
             next: last.map(|job| job.id.to_string()),
         }

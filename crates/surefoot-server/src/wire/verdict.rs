@@ -116,11 +116,11 @@ fn millis(field: &str, millis: u64) -> Result<Duration, Problem> {
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub(crate) enum EffectOrder {
-    /// Send it under this key, if it can leave within this time; else begin again.
+    /// Send it under this key, if it can leave within this time; else say `not_sent`, then begin again.
     Send {
         /// The provider key.
         key: String,
-        /// The call must leave within this time from the answer on.
+        /// The call must leave within this time, counted from when the request was sent.
         leave_within_ms: u64,
     },
     /// It happened: go on with this result.

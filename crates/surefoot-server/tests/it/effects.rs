@@ -159,6 +159,31 @@ async fn an_unknown_outcome_is_asked_about_before_anything_is_sent_again() {
 }
 
 #[tokio::test]
+async fn what_is_known_not_to_have_happened_is_not_called_unknown() {
+    let mut held = Held::new().await;
+    held.begin(verify()).await;
+    held.tell("answer", json!({"outcome": "maybe_applied"}))
+        .await;
+    assert_eq!(held.report("unknown", json!({})).await, "verifying");
+    held.api.clock.advance(Duration::from_secs(61));
+    held.claim_again().await;
+    held.tell("verdict", json!({"verdict": "did_not_happen"}))
+        .await;
+    assert_eq!(held.begin(verify()).await.json()["do"], "send");
+    held.tell("answer", json!({"outcome": "rejected"})).await;
+    let state = held.report("fail", json!({"class": "permanent"})).await;
+    let job = held.api.job(&held.job).await;
+    assert_eq!(
+        (state, &job["effects"][0]["state"], &job["status_text"]),
+        (
+            json!("dead"),
+            &json!("rejected"),
+            &json!("It could not be done; we are looking into it.")
+        )
+    );
+}
+
+#[tokio::test]
 async fn a_job_does_not_succeed_while_its_effect_is_in_doubt() {
     let held = Held::new().await;
     held.begin(json!("at_most_once")).await;

@@ -19,7 +19,7 @@ use crate::http_kind::ClientError;
 pub(crate) const TABLE: &str = "\
 Exit codes:
   0    done
-  1    something else went wrong; the message says what
+  1    check: faults that nobody accepted; else: something else went wrong, the message says what
   2    the arguments are wrong
   3    the configuration does not load or contradicts itself
   4    the database did not answer; the same command may be run again
@@ -345,7 +345,10 @@ impl From<LabError> for Failed {
             LabError::Missed { .. } | LabError::Late { .. } | LabError::Start { .. } => {
                 "nothing was measured; run it again when the host is less busy"
             }
-            _ => "nothing was measured",
+            LabError::Io { .. }
+            | LabError::Api { .. }
+            | LabError::Rows { .. }
+            | LabError::Client(_) => "nothing was measured",
         };
         Self::new(Code::Failed, chain(&error), hint)
     }

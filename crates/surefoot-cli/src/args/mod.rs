@@ -64,7 +64,7 @@ pub(crate) struct Shared {
 pub(crate) enum Command {
     /// Run jobs and serve the HTTP API until a signal to stop
     Serve(ServeArgs),
-    /// Check the configuration: every fault, or what a job of each kind may cost
+    /// Check the configuration: every question with its answer, what a job may cost, every fault with its remedy
     Check,
     /// Create or update the schema of the database
     Migrate,

@@ -1,160 +1,151 @@
-//! `check`: every fault of the configuration, or what a job of each kind and a call of each dependency may cost at worst.
+//! `check`: every fault of the file; and when it loads, every question of the checklist with its answer, what a job of each
+//! kind and a call of each dependency may cost at worst, what is accepted and what is wrong. It starts nothing.
 
 use std::time::Duration;
 
-use serde::Serialize;
-use surefoot_core::id::Kind;
-use surefoot_core::settle::DEFERRALS_MAX;
-
 use super::database::Place;
-use super::explain::{Explained, explained};
+use super::review::{Answered, By, Reviewed, ReviewedKind, reviewed};
 use super::serve;
 use crate::args::Shared;
-use crate::config::horizon::time_max;
-use crate::config::{JobKind, duration};
-use crate::exit::Failed;
-use crate::output::{Output, Table};
+use crate::config::duration;
+use crate::exit::{Code, Failed};
+use crate::output::{Output, Table, plain};
 
 /// What the columns leave open.
 const NOTE: &str = "\
 Calls that a rate limit turned away (429 with Retry-After) come on top of the attempts, and what a service asks for by
-Retry-After on top of the time, unless the kind has a deadline.";
-
-/// The most that one job of a kind may cost, as long as nobody replays it.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct Worst {
-    kind: String,
-    /// The service that is called; `None` for pull workers.
-    dependency: Option<String>,
-    recovery: Option<&'static str>,
-    /// Attempts that may reach the service: failed ones and lost ones.
-    attempts_max: u32,
-    /// Calls of all attempts together, those that the dependency's policy repeats included.
-    calls_max: u32,
-    /// Calls that the service may turn away on top, such as by 429.
-    deferrals_max: u32,
-    /// From the first start to the end, without waiting in the queue and without what a service asks for by
-    /// Retry-After.
-    time_max_ms: u64,
-}
+Retry-After on top of the time, unless the kind has a deadline. Questions ask what became of a call, and take no attempt.";
+/// How wide the column of questions is.
+const QUESTION_WIDTH: usize = 37;
 
 pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failed> {
     let place = Place::new(shared)?;
     serve::may_listen(place.config.server.listen.unwrap_or(serve::LISTEN), &place)?;
-    let worst: Vec<Worst> = place
-        .config
-        .kinds
-        .iter()
-        .map(|(kind, declared)| worst(kind, declared))
-        .collect();
     let file = place
         .config_file
         .as_ref()
         .map(|path| path.display().to_string());
-    let dependencies = explained(&place);
+    let reviewed = reviewed(&place);
+    let standing = reviewed.unwaived().count();
     let document = serde_json::json!({
-        "ok": true,
+        "ok": standing == 0,
         "file": file,
-        "kinds": worst,
-        "dependencies": dependencies,
+        "faults": standing,
+        "kinds": reviewed.kinds,
+        "dependencies": reviewed.dependencies,
     });
-    output.answer(&document, || {
-        let file = file.unwrap_or_else(|| "no configuration".to_owned());
-        format!("{}{}{file}: ok", text(&worst), paragraphs(&dependencies))
-    })?;
-    Ok(())
-}
-
-fn paragraphs(dependencies: &[Explained]) -> String {
-    dependencies
-        .iter()
-        .map(|dependency| format!("{}\n\n", dependency.text()))
-        .collect()
-}
-
-fn text(worst: &[Worst]) -> String {
-    if worst.is_empty() {
-        return String::new();
+    let file = file.unwrap_or_else(|| "no configuration".to_owned());
+    output.answer(&document, || plain(&text(&reviewed, &file)))?;
+    if standing == 0 {
+        return Ok(());
     }
+    Err(Failed::new(
+        Code::Failed,
+        format!("{file} has {} that nobody accepted", faults(standing)),
+        "do what the remedies say, or accept one in its section: waive = { NAME = \"why\" }",
+    ))
+}
+
+/// A count of faults in words.
+pub(super) fn faults(count: usize) -> String {
+    let faults = if count == 1 { "fault" } else { "faults" };
+    format!("{count} {faults}")
+}
+
+fn text(reviewed: &Reviewed, file: &str) -> String {
+    let mut parts = Vec::new();
+    if let Some(first) = reviewed.kinds.first() {
+        parts.push(format!(
+            "every kind, by the engine\n{}",
+            answers(first, true)
+        ));
+    }
+    parts.extend(reviewed.kinds.iter().map(kind));
+    if !reviewed.kinds.is_empty() {
+        parts.push(format!("{}\n\n{NOTE}", worst(&reviewed.kinds)));
+    }
+    let dependencies = reviewed.dependencies.iter();
+    parts.extend(dependencies.map(|dependency| dependency.explained.text()));
+    parts.extend(accepted(reviewed));
+    parts.push(verdict(reviewed, file));
+    parts.join("\n\n")
+}
+
+/// The answers of one kind that are its own, and those that are missing.
+fn kind(kind: &ReviewedKind) -> String {
+    let whose = match &kind.dependency {
+        Some(dependency) => format!("calls {dependency}"),
+        None => "for pull workers".to_owned(),
+    };
+    format!("kind {}, {whose}\n{}", kind.kind, answers(kind, false))
+}
+
+/// The answers by the engine, or the others, among them those that nobody gave.
+fn answers(kind: &ReviewedKind, by_engine: bool) -> String {
+    let shown = |answered: &&Answered| (answered.by == Some(By::Engine)) == by_engine;
+    let line = |answered: &Answered| {
+        let answer = answered.answer.as_deref().unwrap_or("NO ANSWER");
+        format!("  {:<QUESTION_WIDTH$} {answer}", answered.question)
+    };
+    let lines: Vec<String> = kind.answers.iter().filter(shown).map(line).collect();
+    lines.join("\n")
+}
+
+fn worst(kinds: &[ReviewedKind]) -> String {
     let mut table = Table::new([
         "kind",
-        "calls",
         "recovery",
-        "attempts at most",
         "calls at most",
+        "questions at most",
         "turned away at most",
         "time at most",
     ]);
-    for worst in worst {
+    for kind in kinds {
+        let worst = &kind.worst;
         table.row([
-            worst.kind.clone(),
-            worst
-                .dependency
-                .clone()
-                .unwrap_or_else(|| "(pull workers)".to_owned()),
-            worst.recovery.unwrap_or("(none)").to_owned(),
-            worst.attempts_max.to_string(),
+            kind.kind.clone(),
+            kind.recovery.unwrap_or("(none)").to_owned(),
             worst.calls_max.to_string(),
+            worst.questions_max.to_string(),
             worst.deferrals_max.to_string(),
             duration::written(Duration::from_millis(worst.time_max_ms)),
         ]);
     }
-    format!("{}\n\n{NOTE}\n\n", table.text())
+    table.text()
 }
 
-fn worst(kind: &Kind, declared: &JobKind) -> Worst {
-    let policy = &declared.policy;
-    let time_max = time_max(policy);
-    let attempts_max = policy
-        .attempts_max
-        .saturating_add(policy.crashes_max)
-        .saturating_sub(1);
-    let sends_max = declared
-        .request
-        .as_ref()
-        .map_or(1, |request| request.dependency.policy.explain().sends_max);
-    Worst {
-        kind: kind.to_string(),
-        dependency: declared
-            .request
-            .as_ref()
-            .map(|request| request.dependency.name.to_string()),
-        recovery: match &declared.request {
-            Some(request) => Some(request.recovery.unknown().as_str()),
-            None => policy.recovery.map(surefoot_core::policy::Recovery::as_str),
-        },
-        attempts_max,
-        calls_max: attempts_max.saturating_mul(sends_max),
-        deferrals_max: DEFERRALS_MAX,
-        time_max_ms: u64::try_from(time_max.as_millis()).unwrap_or(u64::MAX),
+/// What is accepted, each by its name and with its reason, and the waivers that are not needed.
+fn accepted(reviewed: &Reviewed) -> Option<String> {
+    let mut lines = Vec::new();
+    for (section, found) in reviewed.found() {
+        for fault in &found.faults {
+            if let Some(reason) = &fault.waived {
+                let (name, what) = (fault.name, &fault.what);
+                lines.push(format!(
+                    "  [{section}] {name}: {what}\n    because: {reason}"
+                ));
+            }
+        }
+        for name in &found.idle_waivers {
+            lines.push(format!(
+                "  [{section}] {name}: there is no such fault; remove the waiver"
+            ));
+        }
     }
+    (!lines.is_empty()).then(|| format!("accepted\n{}", lines.join("\n")))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use surefoot_core::backoff::{Backoff, Jitter};
-    use surefoot_core::policy::JobPolicy;
-
-    #[test]
-    fn the_worst_case_adds_up() {
-        let s = Duration::from_secs;
-        let policy = JobPolicy {
-            attempts_max: 3,
-            crashes_max: 2,
-            backoff: Backoff::List {
-                delays: vec![s(10), s(20)],
-                jitter: Jitter::None,
-            },
-            ..JobPolicy::with_timeout(s(30))
-        };
-        let worst = worst(
-            &Kind::new("k").unwrap(),
-            &JobKind {
-                policy,
-                request: None,
-            },
-        );
-        assert_eq!((worst.attempts_max, worst.time_max_ms), (4, 240_000));
+fn verdict(reviewed: &Reviewed, file: &str) -> String {
+    let lines: Vec<String> = reviewed
+        .unwaived()
+        .map(|(section, fault)| {
+            let (name, what, remedy) = (fault.name, &fault.what, &fault.remedy);
+            format!("  [{section}] {name}: {what}\n    remedy: {remedy}")
+        })
+        .collect();
+    if lines.is_empty() {
+        format!("{file}: ok")
+    } else {
+        format!("{file}: {}\n{}", faults(lines.len()), lines.join("\n"))
     }
 }

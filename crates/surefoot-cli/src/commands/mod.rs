@@ -12,6 +12,7 @@ mod lab;
 mod migrate;
 mod queues;
 mod replay;
+mod review;
 mod serve;
 mod signals;
 mod welcome;

@@ -8,8 +8,10 @@ use surefoot_server::{Metrics, ServerOptions, check_listen};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::check::faults;
 use super::database::Place;
 use super::explain::explained;
+use super::review::reviewed;
 use super::signals::Signals;
 use super::welcome::{facts, welcome};
 use crate::args::{ServeArgs, Shared};
@@ -29,6 +31,7 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
         otlp_endpoint: place.config.telemetry.otlp_endpoint.clone(),
     })?;
     tell_policies(&place, args.explain);
+    tell_faults(&place);
     let listener = listen(
         args.listen.or(place.config.server.listen).unwrap_or(LISTEN),
         &place,
@@ -89,6 +92,17 @@ fn tell_policies(place: &Place, whole: bool) {
         for warning in &explained.warnings {
             tracing::warn!(dependency = explained.dependency, "{warning}");
         }
+    }
+}
+
+/// Faults of the checklist stop nothing: an engine that does not start would lose more.
+fn tell_faults(place: &Place) {
+    let standing = reviewed(place).unwaived().count();
+    if standing > 0 {
+        tracing::warn!(
+            "the configuration has {} that nobody accepted; see: surefoot check",
+            faults(standing)
+        );
     }
 }
 

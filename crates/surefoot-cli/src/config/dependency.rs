@@ -4,9 +4,11 @@
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
+use surefoot_core::checklist::Waiver;
 use surefoot_core::id::DependencyName;
 use surefoot_policy::Policy;
 
+use super::answers;
 use super::environment::{self, Environment};
 use super::policy;
 use super::section::{Field, Section};
@@ -37,6 +39,8 @@ pub(crate) struct Dependency {
     pub(crate) policy: Policy,
     /// Sent with each call.
     pub(crate) headers: HeaderMap,
+    /// Which faults of the checklist are accepted.
+    pub(crate) waivers: Vec<Waiver>,
 }
 
 impl Dependency {
@@ -59,6 +63,7 @@ pub(super) fn read(
     });
     let policy = policy::read(section);
     let headers = headers(section, environment);
+    let waivers = answers::of_dependency(section);
     if base_url == Field::Absent {
         section.missing(
             "base_url",
@@ -78,6 +83,7 @@ pub(super) fn read(
         base_url: base_url.optional()??,
         policy: policy?,
         headers: headers?,
+        waivers: waivers?,
     })
 }
 

@@ -42,7 +42,7 @@ pub(crate) enum NotADuration {
     )]
     Order,
     /// More than ten years.
-    #[error("is longer than 3650d, the longest that is taken")]
+    #[error("is longer than 3650d; give at most 3650d")]
     TooLong,
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use surefoot_core::id::{Kind, Queue};
 use toml::de::DeTable;
 
+use super::answers;
 use super::dependency::{self, Dependency};
 use super::engine::{self, EngineSection};
 use super::environment::{self, Environment};
@@ -37,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) dependencies: Vec<Arc<Dependency>>,
     /// `[job.KIND]`.
     pub(crate) kinds: BTreeMap<Kind, JobKind>,
+    /// `[alerts] dead_letters`: who is told of the dead letters of every kind that names nobody.
+    pub(crate) alert: Option<String>,
 }
 
 /// Why there is no configuration.
@@ -177,6 +180,10 @@ fn read(file: &Section<'_>, environment: Environment<'_>) -> Option<Config> {
         Some(section) => telemetry::read(&section, environment),
         None => Some(TelemetrySection::default()),
     };
+    let alert = match file.section("alerts") {
+        Some(section) => answers::of_all(&section),
+        None => Some(None),
+    };
     let dependencies = dependencies(file, environment);
     let kinds = kinds(file, &dependencies, environment);
     let queue_limits = queue_limits(file);
@@ -192,6 +199,7 @@ fn read(file: &Section<'_>, environment: Environment<'_>) -> Option<Config> {
         telemetry: telemetry?,
         dependencies: dependencies.into_values().flatten().collect(),
         kinds,
+        alert: alert?,
     })
 }
 

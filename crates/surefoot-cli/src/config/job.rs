@@ -10,6 +10,7 @@ use reqwest::header::HeaderMap;
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::timeouts::TimeoutLadder;
 
+use super::answers::{self, Answers};
 use super::backoff;
 use super::dependency::{Dependency, headers};
 use super::environment::Environment;
@@ -34,6 +35,8 @@ pub(crate) struct JobKind {
     pub(crate) policy: JobPolicy,
     /// What the engine calls; `None` for a kind that pull workers run.
     pub(crate) request: Option<Request>,
+    /// What its author answers in words.
+    pub(crate) answers: Answers,
 }
 
 /// What the engine calls for a job.
@@ -73,6 +76,7 @@ pub(super) fn read(
     let backoff = backoff::read(section);
     let limits = Limits::read(section);
     let counts = Counts::read(section);
+    let answers = answers::of_kind(section);
     section.finish();
 
     let dependency = dependency.optional()?;
@@ -107,7 +111,11 @@ pub(super) fn read(
         (Some(_), Some(_), Field::Absent | Field::Faulty) => return None,
         (Some(_), None, _) | (None, _, _) => None,
     };
-    Some(JobKind { policy, request })
+    Some(JobKind {
+        policy,
+        request,
+        answers: answers?,
+    })
 }
 
 fn dependency(section: &Section<'_>, dependencies: &Dependencies) -> Field<Arc<Dependency>> {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use reqwest::Method;
 use surefoot_core::backoff::{Backoff, Jitter};
+use surefoot_core::checklist::time_max;
 use surefoot_core::effect::{EffectTerms, Unknown, VerifyPlan};
 use surefoot_core::policy::{JobPolicy, Recovery};
 use toml::de::DeValue;
 
 use super::fault::Span;
-use super::horizon::time_max;
 use super::section::{Field, Section};
 
 /// What stands for the provider key in the path of a question.

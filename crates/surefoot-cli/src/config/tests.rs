@@ -460,6 +460,7 @@ fn the_document_and_its_example_name_every_key() {
         "database",
         "engine",
         "telemetry",
+        "alerts",
         "queue.q",
         "dependency.d",
         "dependency.d.timeout",

@@ -80,6 +80,7 @@ fn kind_under(base_url: &str, recovery: RequestRecovery, policy: Policy) -> Http
         base_url: base_url.to_owned(),
         policy: policy.clone(),
         headers,
+        waivers: Vec::new(),
     };
     super::choose_tls();
     let client = Clients::default().client(&dependency, &recovery).unwrap();

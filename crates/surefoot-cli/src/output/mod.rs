@@ -13,7 +13,7 @@ use serde::Serialize;
 pub(crate) use effect::effects_text;
 pub(crate) use job::{job_text, jobs_table};
 pub(crate) use progress::Progress;
-pub(crate) use table::Table;
+pub(crate) use table::{Table, plain};
 pub(crate) use time::utc;
 
 /// Where and how a command prints.

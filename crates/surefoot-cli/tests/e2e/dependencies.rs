@@ -76,8 +76,11 @@ async fn a_breaker_that_is_forced_open_puts_jobs_off_until_it_is_let_go() {
 fn check_says_what_a_policy_amounts_to() {
     let folder = Folder::new();
     folder.config(
-        "[dependency.mail]\nbase_url = \"http://127.0.0.1:1\"\nretry = { attempts_max = 3 }\nbudget.enabled = false\n\
-         [job.send]\ndependency = \"mail\"\nrequest = { path = \"/\" }\nrecovery = \"same_key\"\nattempts_max = 4\n",
+        "[alerts]\ndead_letters = \"ops\"\n\
+         [dependency.mail]\nbase_url = \"http://127.0.0.1:1\"\nretry = { attempts_max = 3 }\nbudget.enabled = false\n\
+         waive = { retry_budget = \"a test\" }\n\
+         [job.send]\nwaive = { retry_layers = \"a test\" }\n\
+         dependency = \"mail\"\nrequest = { path = \"/\" }\nrecovery = \"same_key\"\nattempts_max = 4\n",
     );
     let document = folder.answer(&["check"]);
     let mail = &document["dependencies"][0];
@@ -94,8 +97,12 @@ fn check_says_what_a_policy_amounts_to() {
     );
     let send = &document["kinds"][0];
     assert_eq!(
-        (&send["recovery"], &send["attempts_max"], &send["calls_max"]),
-        (&json!("same_key"), &json!(6), &json!(18)),
+        (
+            &send["recovery"],
+            &send["worst"]["attempts_max"],
+            &send["worst"]["calls_max"]
+        ),
+        (&json!("same_key"), &json!(4), &json!(18)),
         "{document:#}"
     );
     let text = folder.run(&["check"]).stdout;

@@ -8,6 +8,7 @@
 )]
 
 mod api;
+mod check;
 mod crash;
 mod dead_letters;
 mod dependencies;

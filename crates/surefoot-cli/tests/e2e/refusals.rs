@@ -81,8 +81,9 @@ fn a_configuration_that_does_not_load_is_told_whole() {
 fn a_sound_configuration_is_told_with_its_worst_case() {
     let folder = Folder::new();
     folder.config(
-        "[dependency.mail]\nbase_url = \"http://127.0.0.1:9001\"\n\
-         [job.send]\ndependency = \"mail\"\nrequest = { path = \"/\" }\nrecovery = \"same_key\"\n[job.grade]\n",
+        "[alerts]\ndead_letters = \"ops\"\n[dependency.mail]\nbase_url = \"http://127.0.0.1:9001\"\n\
+         [job.send]\ndependency = \"mail\"\nrequest = { path = \"/\" }\nrecovery = \"same_key\"\n\
+         [job.grade]\neffect = \"grades\"\nrecovery = \"repeatable\"\n",
     );
     let answer = folder.answer(&["check"]);
     assert_eq!(
@@ -90,7 +91,7 @@ fn a_sound_configuration_is_told_with_its_worst_case() {
         (&json!(true), &json!("surefoot.toml"))
     );
     assert_eq!(answer["kinds"][1]["dependency"], "mail");
-    assert_eq!(answer["kinds"][1]["attempts_max"], 7);
+    assert_eq!(answer["kinds"][1]["worst"]["calls_max"], 7);
     let text = folder.run(&["check"]).stdout;
     for part in [
         "surefoot.toml: ok",

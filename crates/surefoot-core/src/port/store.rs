@@ -94,9 +94,10 @@ pub trait Store: Send + Sync + 'static {
     async fn hasten(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError>;
 
     /// Withdraws a job: at once when it waits; by request to its holder when it runs, and by request to its next
-    /// holder when it is verifying ([`Cancelled::Requested`]), for what may have happened cannot be withdrawn. A
-    /// settlement of a job that was asked to stop, after which it would be pending or retrying, cancels it; a request
-    /// stays with a job that becomes verifying and is told with its next claim.
+    /// holder when it is verifying or waits with an unknown outcome ([`Counts::unknown`](crate::job::Counts::unknown)), for
+    /// what may have happened cannot be withdrawn ([`Cancelled::Requested`]). A settlement of a job that was asked to
+    /// stop, after which it would be pending or retrying, cancels it; a request stays with a job that becomes verifying,
+    /// or waits with an unknown outcome, and is told with its next claim.
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError>;
 
     /// Makes a dead letter pending again, due at `now`, with its counts at zero, but `starts`, and `unknown` where it is

@@ -1,5 +1,6 @@
 //! Cancel: a waiting job is withdrawn at once; a running one by request to its holder, who alone knows what it did, and a
-//! verifying one by request to its next holder, for what may have happened cannot be withdrawn.
+//! verifying one, or one that waits with an unknown outcome, by request to its next holder, for what may have happened
+//! cannot be withdrawn.
 
 use rusqlite::Row;
 use surefoot_core::error::StoreError;
@@ -15,6 +16,7 @@ statements! {
     WITHDRAW = "-- cancel: a waiting job leaves the table of what waits and runs
         delete from surefoot_job
         where seq = (select seq from surefoot_intent where id = ?1) and state in ('pending', 'retrying')
+            and unknown = 0
         returning seq, tenant, kind, queue, order_key, state, starts, failed, crashed, deferred, unknown";
     HISTORY = "-- cancel: what was withdrawn is appended to history
         insert into surefoot_job_history (seq, id, state, ended_at, starts, failed, crashed, deferred, unknown,
@@ -22,8 +24,8 @@ statements! {
         values (?1, ?2, 'cancelled', ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     REQUEST = "-- cancel: its holder, or its next one, is asked
         update surefoot_job set cancel_requested = 1
-        where seq = (select seq from surefoot_intent where id = ?1) and state in ('running', 'verifying')
-            and cancel_requested = 0
+        where seq = (select seq from surefoot_intent where id = ?1)
+            and state in ('pending', 'retrying', 'running', 'verifying') and cancel_requested = 0
         returning seq";
 }
 
@@ -56,11 +58,12 @@ pub(super) fn cancel(
     }
     Ok(match steer::state_of(ledger, job)? {
         None => Cancelled::NotFound,
-        Some(StateName::Running | StateName::Verifying) => Cancelled::Requested,
+        // What could be withdrawn was withdrawn before.
         Some(
-            state @ (StateName::Pending
-            | StateName::Retrying
-            | StateName::Succeeded
+            StateName::Pending | StateName::Retrying | StateName::Running | StateName::Verifying,
+        ) => Cancelled::Requested,
+        Some(
+            state @ (StateName::Succeeded
             | StateName::Dead
             | StateName::Cancelled
             | StateName::Ignored),

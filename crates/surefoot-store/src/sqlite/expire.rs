@@ -20,7 +20,7 @@ statements! {
         order by deadline_at, seq limit ?2";
     DIE = "-- expire: a waiting job becomes a dead letter
         update surefoot_job set state = 'dead', readiness = null, dead_at = ?3, dead_reason = ?4, fingerprint = ?5,
-            error = ?6
+            error = ?6, cancel_requested = 0
         where seq = ?1 and epoch = ?2 and state in ('pending', 'retrying')";
 }
 

@@ -46,8 +46,7 @@ statements! {
     WAIT = fenced!("-- settle: the job waits again
         update surefoot_job set state = ?4, readiness = 'ready', due_at = ?5, error = ?6,
             starts = ?7, failed = ?8, crashed = ?9, deferred = ?10, unknown = ?11,
-            lease_until = null, worker = null, started_at = null, recovery = null,
-            cancel_requested = case when ?4 = 'verifying' then cancel_requested else 0 end");
+            lease_until = null, worker = null, started_at = null, recovery = null");
     DIE = fenced!("-- settle: the job becomes a dead letter
         update surefoot_job set state = 'dead', dead_at = ?4, dead_reason = ?5, fingerprint = ?6, error = ?7,
             starts = ?8, failed = ?9, crashed = ?10, deferred = ?11, unknown = ?12,
@@ -116,7 +115,7 @@ pub(super) fn settle(ledger: &Ledger<'_>, settlement: &Settlement) -> Result<Set
 }
 
 /// The settlement, or a cancellation where the job would wait again but was asked to stop, of which its holder may not
-/// have heard.
+/// have heard. What may have happened is not withdrawn: the request stays, and the next holder is told.
 fn in_force<'a>(
     ledger: &Ledger<'_>,
     settlement: &'a Settlement,
@@ -125,7 +124,7 @@ fn in_force<'a>(
         settlement.next,
         Next::Pending { .. } | Next::Retrying { .. }
     );
-    if !waits {
+    if !waits || settlement.counts.unknown > 0 {
         return Ok(Cow::Borrowed(settlement));
     }
     let held = ledger.first(HELD, [settlement.job.as_uuid().into_bytes()], held)?;

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use surefoot_core::failure::Failure;
-use surefoot_core::job::{JobState, LeasedJob, StateName};
-use surefoot_core::port::{Action, ActionVerb, Cancelled, Enqueued, Settled, Store};
-use surefoot_core::settle::Report;
+use surefoot_core::job::{Counts, JobState, LeasedJob, StateName};
+use surefoot_core::port::{
+    Action, ActionVerb, Cancelled, Enqueued, Replay, ReplayEffect, Settled, Steered, Store,
+};
+use surefoot_core::settle::{Report, Settlement};
+use surefoot_core::time::Timestamp;
 
 use super::fixture::{
     START, applied, at, at_once, by, claim, created, decided, fresh_id, in_state, job, keyed, lost,
-    record, released, running, settled, state_name, take, transient,
+    permanent, record, released, running, settled, state_name, take, take_one, transient,
 };
 
 pub async fn each_state_has_its_answer(store: Arc<dyn Store>) {
@@ -98,6 +101,61 @@ pub async fn a_request_that_the_holder_did_not_hear_of_is_not_lost(store: Arc<dy
             "no-lost-intent: an order that was taken is carried out"
         );
         assert_eq!(found.attempts.len(), 1);
+    }
+}
+
+/// A settlement into retrying, after which nobody knows whether an effect happened.
+fn retrying_in_doubt(leased: &LeasedJob, now: Timestamp) -> Settlement {
+    let retrying = transient(leased, now);
+    Settlement {
+        counts: Counts {
+            unknown: 1,
+            ..retrying.counts
+        },
+        ..retrying
+    }
+}
+
+pub async fn what_may_have_happened_is_not_withdrawn_while_it_waits(store: Arc<dyn Store>) {
+    for asked_first in [false, true] {
+        let leased = running(&*store, "refund", START).await;
+        let settlement = retrying_in_doubt(&leased, at(1));
+        if asked_first {
+            let asked = store.cancel(leased.id, &by("enough"), START).await;
+            assert_eq!(asked.expect("cancel"), Cancelled::Requested);
+            applied(&*store, &settlement, at(1)).await;
+        } else {
+            applied(&*store, &settlement, at(1)).await;
+            for _ in 0..2 {
+                let asked = store.cancel(leased.id, &by("enough"), at(2)).await;
+                assert_eq!(asked.expect("cancel"), Cancelled::Requested);
+            }
+        }
+        let found = record(&*store, leased.id).await;
+        assert_eq!(
+            (found.job.state.name(), found.actions.len()),
+            (StateName::Retrying, 1),
+            "honest-unknown: it is not shown as withdrawn"
+        );
+        let next = take_one(&*store, "refund", at(1000)).await;
+        assert_eq!(next.id, leased.id);
+        assert!(next.state.cancel_requested, "its next holder is told");
+        let stopped = Report::Failed(Failure::cancelled("stopped"));
+        applied(&*store, &decided(&next, stopped, at(1001)), at(1001)).await;
+        let dead = state_name(&*store, leased.id).await;
+        assert_eq!(dead, StateName::Dead, "it waits for a person");
+        let replay = Replay {
+            effect: Some(ReplayEffect::Same),
+            by: by("look again"),
+        };
+        let replayed = store.replay(leased.id, &replay, at(1002)).await;
+        assert_eq!(replayed.expect("replay"), Steered::Done);
+        let again = take_one(&*store, "refund", at(1003)).await;
+        assert!(
+            !again.state.cancel_requested,
+            "a replay is not an order to stop"
+        );
+        applied(&*store, &permanent(&again, "enough", at(1004)), at(1004)).await;
     }
 }
 

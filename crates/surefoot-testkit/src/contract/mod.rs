@@ -68,6 +68,7 @@ macro_rules! store_contract {
             a_repeated_request_is_recorded_once
             a_request_ends_with_the_attempt
             a_cancelled_job_keeps_its_key
+            what_may_have_happened_is_not_withdrawn_while_it_waits
             a_cancellation_and_a_claim_at_once_have_one_winner
             a_stopped_attempt_is_cancelled_once
         }

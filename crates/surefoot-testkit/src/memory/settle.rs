@@ -88,8 +88,14 @@ impl Row {
         self.job.counts = settlement.counts;
         let asked_to_stop =
             matches!(&self.job.state, JobState::Running(run) if run.cancel_requested);
+        let waits = matches!(
+            settlement.next,
+            Next::Pending { .. } | Next::Retrying { .. } | Next::Verifying { .. }
+        );
+        self.stop_asked = waits && asked_to_stop;
+        let withdrawn = asked_to_stop && settlement.counts.unknown == 0;
         self.job.state = match settlement.next.clone() {
-            Next::Pending { .. } | Next::Retrying { .. } if asked_to_stop => JobState::Cancelled {
+            Next::Pending { .. } | Next::Retrying { .. } if withdrawn => JobState::Cancelled {
                 at: settlement.ended_at,
                 reason: settlement
                     .error
@@ -98,10 +104,7 @@ impl Row {
             },
             Next::Pending { due_at } => JobState::Pending { due_at },
             Next::Retrying { due_at, error } => JobState::Retrying { due_at, error },
-            Next::Verifying { due_at, error } => {
-                self.stop_asked = asked_to_stop;
-                JobState::Verifying { due_at, error }
-            }
+            Next::Verifying { due_at, error } => JobState::Verifying { due_at, error },
             Next::Succeeded { at, result } => JobState::Succeeded { at, result },
             Next::Dead(death) => JobState::Dead(death),
             Next::Cancelled { at, reason } => JobState::Cancelled { at, reason },

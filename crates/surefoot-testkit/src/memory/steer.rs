@@ -14,7 +14,7 @@ impl Table {
             return Cancelled::NotFound;
         };
         match &mut row.job.state {
-            JobState::Pending { .. } | JobState::Retrying { .. } => {
+            JobState::Pending { .. } | JobState::Retrying { .. } if row.job.counts.unknown == 0 => {
                 row.job.state = JobState::Cancelled {
                     at: now,
                     reason: by.reason.clone(),
@@ -28,7 +28,7 @@ impl Table {
                 }
                 Cancelled::Requested
             }
-            JobState::Verifying { .. } => {
+            JobState::Pending { .. } | JobState::Retrying { .. } | JobState::Verifying { .. } => {
                 if !std::mem::replace(&mut row.stop_asked, true) {
                     row.act(ActionVerb::Cancel, by, now);
                 }
@@ -63,6 +63,7 @@ impl Table {
             },
             ..Counts::default()
         };
+        row.stop_asked = false;
         row.job.deadline_at = row.job.deadline_at.filter(|deadline| *deadline > now);
         row.job.state = JobState::Pending { due_at: now };
         row.act(verb, &replay.by, now);

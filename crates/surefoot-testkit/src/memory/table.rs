@@ -31,7 +31,7 @@ pub(super) struct Row {
     pub(super) original: Payload,
     /// The epoch of the latest claim.
     pub(super) epoch: Epoch,
-    /// Somebody asked to cancel the job while it is verifying.
+    /// Somebody asked to cancel the job while it waits and an effect of it may have happened.
     pub(super) stop_asked: bool,
     pub(super) effects: BTreeMap<u32, Effect>,
     pub(super) attempts: Vec<Attempt>,

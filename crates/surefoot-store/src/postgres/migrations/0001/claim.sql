@@ -154,7 +154,7 @@ begin
     update surefoot.job j
     set state = 'running', readiness = 'running', starts = j.starts + 1, epoch = j.epoch + 1, worker = p_worker,
         started_at = p_now, was_due_at = j.due_at, due_at = least(p_now + t.lease, 253402300799000000),
-        recovery = t.recovery, cancel_requested = j.cancel_requested and j.state = 'verifying'
+        recovery = t.recovery
     from unnest(p_kinds, p_leases, p_recoveries) t (kind, lease, recovery)
     where j.id = any (p_jobs) and t.kind = j.kind
     returning j.*;

@@ -122,7 +122,7 @@ begin
     end loop;
     if j.id is null then
         return null;
-    elsif j.state in ('running', 'verifying') then
+    elsif j.state in ('running', 'verifying') or j.unknown > 0 then
         if not j.cancel_requested then
             update surefoot.job set cancel_requested = true where id = p_job;
             perform surefoot.record_action(p_job, 'cancel', p_actor, p_reason, p_now);

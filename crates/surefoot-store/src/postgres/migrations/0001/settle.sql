@@ -20,7 +20,7 @@ declare
     g record;
 begin
     -- What is finished or dead leaves the small table, and so does what would wait again but was asked to stop. What may
-    -- have happened cannot be stopped: it is verified, and its next holder is told.
+    -- have happened cannot be stopped: it waits or is verified, and its next holder is told.
     with item as (
         select * from unnest(
             p_jobs, p_epochs, p_lapsed_before, p_failed, p_crashed, p_deferred, p_unknown, p_next, p_at, p_texts,
@@ -33,7 +33,7 @@ begin
         using item i
         where j.id = i.job and j.epoch = i.epoch and j.state = 'running'
             and (i.lapsed_before is null or j.due_at < i.lapsed_before)
-            and i.next <> 'verifying' and (i.next not in ('pending', 'retrying') or j.cancel_requested)
+            and i.next <> 'verifying' and (i.next not in ('pending', 'retrying') or j.cancel_requested and i.unknown = 0)
         returning j.id, j.seq, j.tenant, j.kind, j.key, j.queue, - j.urgency as priority, j.order_key,
             j.concurrency_key, j.payload, j.revision, j.generation, j.trace, j.enqueued_at, j.deadline_at, j.starts,
             i.failed, i.crashed, i.deferred, i.unknown, j.epoch, j.worker, j.started_at,

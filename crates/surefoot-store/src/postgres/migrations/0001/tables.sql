@@ -6,7 +6,7 @@
 -- key with others, so only a claim that holds the gate takes them); `scheduled` waits for its time; `parked` stands behind
 -- its order key, `crowded` behind its concurrency key; `overdue` is past its deadline; `running` is claimed.
 -- `due_at` is when a waiting job is due and when a running one's lease ends; the other columns of a lease stay when it
--- ends. `cancel_requested` is set of a running job and of a verifying one, whose next holder is told. There are few indexes, no checks and few conditions on indexes, because each costs every statement that writes
+-- ends. `cancel_requested` is set of a running job, and of one that is verifying or waits with an unknown outcome, whose next holder is told. There are few indexes, no checks and few conditions on indexes, because each costs every statement that writes
 -- one row more than writing that row.
 create table surefoot.job (
     id uuid not null,

@@ -25,6 +25,13 @@ pub trait Reconcile: Send + Sync + 'static {
     async fn ask(&self, request: &Request) -> RequestVerdict;
 }
 
+#[async_trait]
+impl<T: Reconcile + ?Sized> Reconcile for Arc<T> {
+    async fn ask(&self, request: &Request) -> RequestVerdict {
+        (**self).ask(request).await
+    }
+}
+
 /// Where nobody can be asked: a person decides.
 #[derive(Clone, Copy, Debug)]
 pub struct AskNobody;

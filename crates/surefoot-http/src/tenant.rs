@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
 use http::header::AUTHORIZATION;
@@ -26,6 +27,16 @@ pub trait Tenants: Send + Sync + 'static {
     /// Whether strangers can be told apart, so that other machines may be served.
     fn is_verified(&self) -> bool {
         true
+    }
+}
+
+impl<T: Tenants + ?Sized> Tenants for Arc<T> {
+    fn tenant(&self, head: &Parts) -> Result<Tenant, TenantRefused> {
+        (**self).tenant(head)
+    }
+
+    fn is_verified(&self) -> bool {
+        (**self).is_verified()
     }
 }
 

@@ -2,12 +2,14 @@
 //!
 //! Times are RFC 3339, durations are written as in the configuration, ids as they are printed.
 
+mod conform;
 mod dead;
 mod effects;
 mod experiments;
 mod jobs;
 mod lab;
 mod people;
+mod proxy;
 mod queues;
 mod serve;
 mod value;
@@ -16,12 +18,14 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueHint};
 
+pub(crate) use conform::ConformArgs;
 pub(crate) use dead::{DeadCommand, EditArgs, IgnoreArgs, ListArgs as DeadListArgs, ReplayArgs};
 pub(crate) use effects::{EffectsCommand, ResolveArgs};
 pub(crate) use experiments::{AmplificationArgs, JitterArgs, PlotArgs};
 pub(crate) use jobs::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
 pub(crate) use lab::{ChaosArgs, FaultsArgs, LabCommand};
 pub(crate) use people::ActorUnknown;
+pub(crate) use proxy::{Keep, ProxyArgs};
 pub(crate) use queues::{PauseArgs, QueuesCommand};
 pub(crate) use serve::ServeArgs;
 pub(crate) use value::PayloadArgError;
@@ -64,6 +68,10 @@ pub(crate) struct Shared {
 pub(crate) enum Command {
     /// Run jobs and serve the HTTP API until a signal to stop
     Serve(ServeArgs),
+    /// Stand in front of a service and run each request with an Idempotency-Key once, until a signal to stop
+    Proxy(Box<ProxyArgs>),
+    /// Try an endpoint that takes an Idempotency-Key: what happens to repetitions, storms, mismatches and breaks
+    Conform(Box<ConformArgs>),
     /// Check the configuration: every question with its answer, what a job may cost, every fault with its remedy
     Check,
     /// Create or update the schema of the database

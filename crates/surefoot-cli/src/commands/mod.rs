@@ -3,6 +3,7 @@
 //! Commands on jobs work on the database itself, so they need no running server.
 
 mod check;
+mod conform;
 mod database;
 mod dead;
 mod effects;
@@ -10,6 +11,7 @@ mod explain;
 mod jobs;
 mod lab;
 mod migrate;
+mod proxy;
 mod queues;
 mod replay;
 mod review;
@@ -33,6 +35,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failed> {
     let shared = cli.shared;
     match cli.command {
         Command::Serve(args) => serve::run(&shared, &args, output).await,
+        Command::Proxy(args) => proxy::run(&shared, &args, output).await,
+        Command::Conform(args) => conform::run(&args, output).await,
         Command::Check => check::run(&shared, output),
         Command::Migrate => migrate::run(&shared, output).await,
         Command::Jobs(command) => jobs::run(&shared, command, output).await,

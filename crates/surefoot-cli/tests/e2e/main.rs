@@ -9,6 +9,7 @@
 
 mod api;
 mod check;
+mod conform;
 mod crash;
 mod dead_letters;
 mod dependencies;
@@ -19,6 +20,7 @@ mod jobs_command;
 mod lab;
 mod postgres;
 mod process;
+mod proxy;
 mod pull_workers;
 mod refusals;
 mod telemetry;

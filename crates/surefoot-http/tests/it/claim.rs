@@ -1,7 +1,8 @@
 //! One key, one run: storms, mismatches, tenants, and those who wait.
 
 use http::Request;
-use surefoot_http::{BearerTenants, Need, RoutePolicy};
+use surefoot_core::request::{Keep, RequestPolicy};
+use surefoot_http::{BearerTenants, Need, RoutePolicy, Told};
 use tokio::task::JoinSet;
 
 use crate::fixture::{Front, answer, front, front_for, numbered, post, seconds, tenant};
@@ -70,6 +71,37 @@ async fn a_wait_that_is_too_short_ends_in_a_conflict() {
     assert_eq!(second.marks(), (409, None, Some("outstanding")));
     assert_eq!(first.await.unwrap().marks(), (201, Some("executed"), None));
     assert_eq!(front.ran(), 1);
+}
+
+/// What is released while somebody waits runs with the next arrival, not with the one that waited.
+#[tokio::test(start_paused = true)]
+async fn who_waits_does_not_run_what_was_released() {
+    let policy = RoutePolicy {
+        wait: seconds(5),
+        request: RequestPolicy {
+            keep: Keep::UnlessNothingHappened,
+            ..RequestPolicy::default()
+        },
+        ..RoutePolicy::default()
+    };
+    let front = front(policy, |_| async {
+        tokio::time::sleep(seconds(2)).await;
+        let mut response = answer(503, "full");
+        let told = Told::NothingHappened("full".to_owned());
+        response.extensions_mut().insert(told);
+        response
+    });
+    let first = tokio::spawn({
+        let front = front.clone();
+        async move { front.post("k").await }
+    });
+    tokio::task::yield_now().await;
+    let second = front.post("k").await;
+    assert_eq!(second.marks(), (409, None, Some("outstanding")));
+    assert_eq!(first.await.unwrap().status, 503);
+    assert_eq!(front.ran(), 1);
+    front.post("k").await;
+    assert_eq!(front.ran(), 2);
 }
 
 #[tokio::test(start_paused = true)]

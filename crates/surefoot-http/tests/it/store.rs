@@ -4,7 +4,7 @@ use surefoot_core::request::RequestState;
 use surefoot_http::{RoutePolicy, StoreAway};
 use surefoot_testkit::{Fault, FaultRates, Verb};
 
-use crate::fixture::{front, numbered, seconds};
+use crate::fixture::{answer, front, numbered, seconds};
 
 #[tokio::test(start_paused = true)]
 async fn without_a_store_nothing_runs() {
@@ -123,6 +123,23 @@ async fn an_end_that_is_never_written_is_an_unknown_outcome_and_no_second_run() 
         (409, None, Some("outcome-unknown"))
     );
     assert_eq!(front.ran(), 1);
+}
+
+/// A heartbeat that took effect and was not acknowledged, and one that failed: the lease is held all the same.
+#[tokio::test(start_paused = true)]
+async fn a_lease_outlives_a_beat_whose_answer_was_lost() {
+    for fault in [Fault::After, Fault::Before] {
+        let front = front(RoutePolicy::default(), |_| async {
+            tokio::time::sleep(seconds(200)).await;
+            answer(201, "done")
+        });
+        front.faults.next(Verb::WriteRequest, fault);
+        assert_eq!(
+            front.post("k").await.marks(),
+            (201, Some("executed"), None),
+            "{fault:?}"
+        );
+    }
 }
 
 /// Whatever the store does, a key never runs twice.

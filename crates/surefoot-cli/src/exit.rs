@@ -345,7 +345,10 @@ impl From<LabError> for Failed {
             LabError::Missed { .. } | LabError::Late { .. } | LabError::Start { .. } => {
                 "nothing was measured; run it again when the host is less busy"
             }
-            _ => "nothing was measured",
+            LabError::Io { .. }
+            | LabError::Api { .. }
+            | LabError::Rows { .. }
+            | LabError::Client(_) => "nothing was measured",
         };
         Self::new(Code::Failed, chain(&error), hint)
     }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 /// Why the lab could not measure.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum LabError {
     /// The operating system refused.
     #[error("failed to {what}: {source}")]

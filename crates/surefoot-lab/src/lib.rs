@@ -9,7 +9,7 @@
 //! - [`plain`]: the loop that most queues are.
 //!
 //! Everything listens on the loopback and lives in a temporary folder. Every process that is started is ended by its id,
-//! also when something fails.
+//! also when something fails or a signal asks to stop; only a lab that is itself ended by `kill -9` leaves them behind.
 
 mod api;
 pub mod chaos;

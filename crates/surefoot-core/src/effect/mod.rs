@@ -7,13 +7,13 @@
 
 mod answer;
 mod begin;
-mod plan;
+mod doubt;
 mod terms;
 mod verdict;
 
 pub use answer::{Answer, answered};
 pub use begin::{Begin, Declared, begin, remembered};
-pub use plan::{Doubt, doubt};
+pub use doubt::{Doubt, doubt};
 pub use terms::{EffectTerms, Unknown, VerifyPlan};
 pub use verdict::{Asked, Verdict, Witnessed, asked, permitted, witnessed};
 

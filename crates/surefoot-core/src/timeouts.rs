@@ -96,12 +96,6 @@ pub fn effective_timeout(
     }
 }
 
-/// The limit of one call inside a job: its own time-out, or what is left of the job's limit.
-#[must_use]
-pub fn call_timeout(attempt_timeout: Duration, job_left: Limit) -> Limit {
-    Limit::new(attempt_timeout, TimeoutKind::Attempt).inside(job_left)
-}
-
 /// Whether a call may leave: its whole time-out ends before the lease does. Otherwise it could take
 /// effect while another holder already runs.
 #[must_use]
@@ -199,25 +193,6 @@ mod tests {
                 (limit.within, limit.fired.to_string()),
                 (s(within), fired.to_owned())
             );
-        }
-    }
-
-    #[test]
-    fn a_call_never_outlives_its_job() {
-        let job_left = Limit {
-            within: s(5),
-            fired: Fired::Timeout(TimeoutKind::Deadline),
-        };
-        for (attempt, within, fired) in [
-            (4, 4, TimeoutKind::Attempt),
-            (5, 5, TimeoutKind::Deadline),
-            (6, 5, TimeoutKind::Deadline),
-        ] {
-            let expected = Limit {
-                within: s(within),
-                fired: fired.into(),
-            };
-            assert_eq!(call_timeout(s(attempt), job_left), expected);
         }
     }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 use crate::backoff::Backoff;
 use crate::timeouts::TimeoutLadder;
 
-/// What the author of an effect declares for the case that nobody knows whether it happened.
+/// What the author of a kind declares for an attempt of which nobody knows whether it did something. It stands on the
+/// lease, and decides where the job has no effect on record; each effect has its own word, which is
+/// [`Unknown`](crate::effect::Unknown).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Recovery {
     /// The provider deduplicates by key: send again under the same key.

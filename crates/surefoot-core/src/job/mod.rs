@@ -118,7 +118,8 @@ pub struct Counts {
     pub crashed: u32,
     /// Attempts given back unused: a drain, a closed gate. They use up nothing.
     pub deferred: u32,
-    /// Attempts whose effect may have happened, under a recovery for which a second one matters. While there is one,
-    /// the job never ends as a failure: [`DeadReason::OutcomeUnknown`].
+    /// What may have happened, where a second time would matter: effects on record of which nobody knows, and for a job
+    /// that has none its attempts of unknown outcome. While there is one, the job never ends as a failure:
+    /// [`DeadReason::OutcomeUnknown`].
     pub unknown: u32,
 }

@@ -124,8 +124,8 @@ struct CountsRecord {
     crashed: u32,
     /// Attempts given back unused, or turned away by a service that names a time to come back; they use up nothing.
     deferred: u32,
-    /// Attempts whose effect may have happened, where a second one matters. Each is counted as `failed` or `crashed`
-    /// too. While there is one, the job never ends as a failure.
+    /// What may have happened, where a second time would matter: effects of which nobody knows, and for a job without
+    /// any its attempts of unknown outcome. While there is one, the job never ends as a failure.
     unknown: u32,
 }
 

@@ -10,12 +10,13 @@ mod job;
 mod json;
 mod lease;
 mod page;
+mod pull_effect;
 mod queue;
 mod record;
 mod steer;
 mod text;
 mod time;
-mod verdict;
+mod witness;
 mod word;
 
 pub(crate) use by::{ByBody, MustReason};
@@ -30,9 +31,8 @@ pub(crate) use lease::{
     UnknownBody, lease,
 };
 pub(crate) use page::{JobPage, PageQuery};
+pub(crate) use pull_effect::{AnswerBody, AskedBody, BeginEffectBody, EffectOrder};
 pub(crate) use queue::{QueueList, Resumed, queue_list};
 pub(crate) use steer::{EditBody, IgnoreBody, ReplayBody, Steered};
 pub(crate) use time::civil;
-pub(crate) use verdict::{
-    AnswerBody, AskedBody, BeginEffectBody, EffectOrder, VerdictBody, Witnessed, WitnessedOutcome,
-};
+pub(crate) use witness::{VerdictBody, Witnessed, WitnessedOutcome};

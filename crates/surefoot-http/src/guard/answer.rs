@@ -2,20 +2,25 @@
 //! sees it; what does not goes to the client while its digest is taken.
 
 use std::pin::pin;
+use std::time::Duration;
 
 use axum::body::Body;
 use http::response::Parts;
-use http::{Response, StatusCode};
-use surefoot_core::request::{Answer, Body as Kind, End, Request as Record};
+use http::{HeaderMap, Response, StatusCode};
+use surefoot_core::request::{
+    Answer, Arrived, Body as Kind, End, Kept, RETRY_AFTER_MIN, Request as Record,
+};
 use tokio::time::Instant;
 
 use super::Guard;
 use super::body::{Passing, Seen, see};
 use super::lease::{Held, Lease};
+use super::local::{Lead, Standing};
 use super::pump::{Passed, pump};
 use super::record::Recorded;
 use super::reply;
 use super::run::{Reply, tell};
+use crate::context::RequestContext;
 use crate::mark::{self, NOT_RECORDED, Status};
 use crate::problem::OUTCOME_UNKNOWN;
 use crate::route::RoutePolicy;
@@ -33,17 +38,34 @@ pub(super) struct Exchange {
     ends: Option<Instant>,
     /// `None` once the client was told.
     reply: Option<Reply>,
+    /// Repetitions on this node wait for it.
+    lead: Option<Lead>,
 }
 
 impl Exchange {
-    pub(super) fn new(guard: Guard, record: Record, policy: RoutePolicy, reply: Reply) -> Self {
+    pub(super) fn new(
+        guard: Guard,
+        record: Record,
+        policy: RoutePolicy,
+        reply: Reply,
+        lead: Option<Lead>,
+    ) -> Self {
         Self {
             lease: Lease::new(guard.clone(), record, policy.run_max),
             guard,
             policy,
             ends: None,
             reply: Some(reply),
+            lead,
         }
+    }
+
+    pub(super) fn context(&self, headers: &HeaderMap) -> RequestContext {
+        RequestContext::new(self.lease.request(), headers)
+    }
+
+    pub(super) const fn run_max(&self) -> Duration {
+        self.policy.run_max
     }
 
     /// Holds the lease until `work` ends. When the lease ends first the client is told that the outcome is unknown, and the
@@ -142,11 +164,15 @@ impl Exchange {
             .await
         {
             Recorded::Done => {
+                if let Some(lead) = self.lead.take() {
+                    lead.tell(Standing::Over(self.guard.over(end)));
+                }
                 if let Some(reply) = reply {
                     tell(reply, response);
                 }
             }
             Recorded::Stale => {
+                self.lead = None;
                 let Some(reply) = reply else { return };
                 let known = self.guard.known(&identity).await;
                 let problems = &self.guard.0.options.problems;
@@ -156,6 +182,7 @@ impl Exchange {
                 );
             }
             Recorded::Not(record, error) => {
+                self.lead = None;
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
                     request = %record.id,
@@ -169,8 +196,9 @@ impl Exchange {
         }
     }
 
-    /// Once, when the lease ends before the work.
+    /// Once, when the lease ends before the work: others may know better from here on.
     fn lost(&mut self) {
+        self.lead = None;
         self.ends = Some(Instant::now() + self.policy.request.clocks.settles_within);
         tracing::warn!(request = %self.lease.id(), "a handler outran its lease; the outcome is unknown until it ends");
         let response = self.unknown();
@@ -181,6 +209,31 @@ impl Exchange {
 
     fn unknown(&self) -> Response<Body> {
         reply::unknown().response(&self.guard.0.options.problems, None)
+    }
+}
+
+impl Guard {
+    /// What repetitions are told after this end.
+    fn over(&self, end: End) -> Arrived {
+        let now = self.0.clock.now();
+        match end {
+            End::Answered(Kept::Response(response)) => Arrived::Replay {
+                response: Box::new(response),
+                finished_at: now,
+            },
+            End::Answered(Kept::Tombstone(tombstone)) => Arrived::NotKept {
+                tombstone,
+                finished_at: now,
+            },
+            // It runs with the next arrival, not with one that was there before.
+            End::NothingHappened(_) => Arrived::Running {
+                retry_after: RETRY_AFTER_MIN,
+            },
+            End::Unknown(_) => Arrived::UnknownOutcome {
+                since: now,
+                retry_after: Some(RETRY_AFTER_MIN),
+            },
+        }
     }
 }
 

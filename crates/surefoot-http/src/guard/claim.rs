@@ -6,10 +6,11 @@ use surefoot_core::error::StoreError;
 use surefoot_core::request::{
     Arrived, End, Identity, NewRequest, RETRY_AFTER_MIN, Request, RequestState, arrive,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use super::Guard;
+use super::local::Standing;
 use super::record::Recorded;
 
 /// How long a waiting repetition pauses before it looks again, at first and at most.
@@ -19,6 +20,16 @@ const LOOK_LONGEST: Duration = Duration::from_millis(500);
 /// How often a claim that was never told is given back, and the pause between two tries.
 const WITHDRAW_TRIES: u32 = 30;
 const WITHDRAW_PAUSE: Duration = Duration::from_secs(1);
+
+/// Why somebody who shared an answer has none.
+#[derive(Debug, thiserror::Error)]
+#[error("the first of several arrivals got no answer")]
+struct FirstFailed;
+
+/// Whether the store was not even asked.
+pub(super) fn shares_failure(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(cause) if cause.is::<FirstFailed>())
+}
 
 impl Guard {
     /// Claims the key. A repetition waits for the run that is under way for at most `wait`, and never gets to run after it
@@ -38,6 +49,41 @@ impl Guard {
             waited = self.wait(new, Instant::now() + wait) => waited,
         };
         Ok(waited.unwrap_or(arrived))
+    }
+
+    /// Shares what the first arrival of the same request on this node is told; the store is asked only when that one is gone.
+    pub(super) async fn follow<T>(
+        &self,
+        mut first: watch::Receiver<Standing>,
+        new: &NewRequest,
+        wait: Duration,
+        client: &mut oneshot::Sender<T>,
+    ) -> Result<Arrived, StoreError> {
+        let until = Instant::now() + wait;
+        let running = Arrived::Running {
+            retry_after: RETRY_AFTER_MIN,
+        };
+        loop {
+            let standing = first.borrow_and_update().clone();
+            let told = match standing {
+                Standing::Over(arrived) => return Ok(arrived),
+                Standing::Failed => return Err(StoreError::Unavailable(Box::new(FirstFailed))),
+                Standing::Running if Instant::now() >= until => return Ok(running),
+                Standing::Running => tokio::select! {
+                    () = client.closed() => return Ok(running),
+                    told = tokio::time::timeout_at(until, first.changed()) => told,
+                },
+                Standing::Claiming => Ok(first.changed().await),
+            };
+            match told {
+                Ok(Ok(())) | Err(_) => {}
+                Ok(Err(_)) => {
+                    return self
+                        .claim(new, until.saturating_duration_since(Instant::now()), client)
+                        .await;
+                }
+            }
+        }
     }
 
     /// What became of the run that is under way; `None` when the time is over first.

@@ -48,6 +48,10 @@ impl Lease {
         self.request.id
     }
 
+    pub(super) const fn request(&self) -> &Request {
+        &self.request
+    }
+
     pub(super) const fn identity(&self) -> &Identity {
         &self.request.identity
     }

@@ -2,7 +2,7 @@
 //! down what it answered and gives that to every repetition. It never runs a handler for a key that it could not claim,
 //! unless a route waives that, and never runs one twice.
 //!
-//! `admit` reads what is needed of a request, `claim` asks the store, `run` carries it out under a `lease`, `answer` takes
+//! `admit` reads what is needed of a request, `claim` asks the store and `local` spares it repetitions, `run` carries it out under a `lease`, `answer` takes
 //! the handler's answer apart, `record` writes the end down, `reply` says to a client what is known.
 
 mod admit;
@@ -10,6 +10,7 @@ mod answer;
 mod body;
 mod claim;
 mod lease;
+mod local;
 mod pump;
 mod record;
 mod reply;
@@ -35,6 +36,7 @@ use crate::tenant::Tenants;
 use crate::told::Told;
 use admit::Admitted;
 pub(crate) use body::{Unread, read};
+use local::Locals;
 use store::BoundedRequests;
 
 /// What a handler may fail with.
@@ -53,6 +55,7 @@ struct Inner {
     tenants: Arc<dyn Tenants>,
     options: GuardOptions,
     slots: Arc<Semaphore>,
+    locals: Locals,
     runs: TaskTracker,
 }
 
@@ -85,6 +88,7 @@ impl Guard {
             clock,
             tenants: Arc::new(tenants),
             slots: Arc::new(Semaphore::new(options.guarded_max)),
+            locals: Locals::default(),
             runs: TaskTracker::new(),
             options,
         })))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use http::{Request, Response};
 use surefoot_core::error::StoreError;
-use surefoot_core::request::{Arrived, End, NewRequest, Request as Record};
+use surefoot_core::request::{Arrived, End, NewRequest};
 use surefoot_policy::clock::{Clock as _, TokioClock};
 use surefoot_policy::context::Ambient;
 use tokio::sync::oneshot;
@@ -14,11 +14,12 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::admit::Asked;
 use super::answer::{Exchange, GIVEN_UP};
+use super::claim::shares_failure;
+use super::local::{Joined, Standing};
 use super::{BoxError, Guard, pass, reply};
-use crate::context::RequestContext;
 use crate::mark::{self, Status};
 use crate::problem::{DEADLINE_PASSED, INTERNAL, Problem, STORE_UNAVAILABLE};
-use crate::route::{RoutePolicy, StoreAway};
+use crate::route::StoreAway;
 
 /// When a client may come back that was refused because the store is away.
 const AWAY_RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -49,10 +50,22 @@ impl Guard {
             return;
         }
         let request = Request::from_parts(head, Body::from(body));
-        match self.claim(&new, policy.wait, &mut reply).await {
+        let (lead, arrived) = match self.0.locals.join(&new) {
+            Joined::First(lead) => {
+                let arrived = self.claim(&new, policy.wait, &mut reply).await;
+                lead.tell(standing(&arrived));
+                (arrived.is_ok().then_some(lead), arrived)
+            }
+            Joined::Apart => (None, self.claim(&new, policy.wait, &mut reply).await),
+            Joined::Other(first) => (
+                None,
+                self.follow(first, &new, policy.wait, &mut reply).await,
+            ),
+        };
+        match arrived {
             Ok(Arrived::Run(record)) => {
-                self.run(*record, policy, request, ambient, call, reply)
-                    .await;
+                let exchange = Exchange::new(self.clone(), *record, policy, reply, lead);
+                self.run(exchange, request, ambient, call).await;
             }
             Ok(arrived) => tell(reply, reply::to(arrived, &self.0.options.problems)),
             Err(error) => match &policy.store_away {
@@ -72,21 +85,18 @@ impl Guard {
 
     async fn run<F, Fut, E>(
         &self,
-        record: Record,
-        policy: RoutePolicy,
+        mut exchange: Exchange,
         mut request: Request<Body>,
         ambient: Ambient,
         call: F,
-        reply: Reply,
     ) where
         F: FnOnce(Request<Body>) -> Fut + Send + 'static,
         Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
         E: Into<BoxError> + Send + 'static,
     {
-        let context = RequestContext::new(&record, request.headers());
+        let context = exchange.context(request.headers());
         // What leaves after the lease could take effect when nobody counts on it any more.
-        let ambient = ambient.narrowed(TokioClock.now().after(policy.run_max));
-        let mut exchange = Exchange::new(self.clone(), record, policy, reply);
+        let ambient = ambient.narrowed(TokioClock.now().after(exchange.run_max()));
         if ambient
             .deadline
             .is_some_and(|deadline| deadline <= TokioClock.now())
@@ -134,7 +144,10 @@ impl Guard {
         )
         .retry_after(Some(AWAY_RETRY_AFTER));
         tell(reply, self.refuse(away));
-        self.withdraw(new).await;
+        // Who shared the first one's lot claimed nothing.
+        if !shares_failure(error) {
+            self.withdraw(new).await;
+        }
     }
 
     fn unguarded<E: Into<BoxError>>(&self, response: Result<Response<Body>, E>) -> Response<Body> {
@@ -150,6 +163,15 @@ impl Guard {
                 self.refuse(Problem::new(&INTERNAL, "the service failed"))
             }
         }
+    }
+}
+
+/// What the first arrival tells the others.
+fn standing(arrived: &Result<Arrived, StoreError>) -> Standing {
+    match arrived {
+        Ok(Arrived::Run(_)) => Standing::Running,
+        Ok(known) => Standing::Over(known.clone()),
+        Err(_) => Standing::Failed,
     }
 }
 

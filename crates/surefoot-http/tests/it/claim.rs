@@ -3,6 +3,7 @@
 use http::Request;
 use surefoot_core::request::{Keep, RequestPolicy};
 use surefoot_http::{BearerTenants, Need, RoutePolicy, Told};
+use surefoot_testkit::{Fault, Verb};
 use tokio::task::JoinSet;
 
 use crate::fixture::{Front, answer, front, front_for, numbered, post, seconds, tenant};
@@ -71,6 +72,77 @@ async fn a_wait_that_is_too_short_ends_in_a_conflict() {
     assert_eq!(second.marks(), (409, None, Some("outstanding")));
     assert_eq!(first.await.unwrap().marks(), (201, Some("executed"), None));
     assert_eq!(front.ran(), 1);
+}
+
+/// The same where the run is on another node.
+#[tokio::test(start_paused = true)]
+async fn who_waits_on_another_node_gets_the_answer_and_never_runs() {
+    let policy = |wait| RoutePolicy {
+        wait: seconds(wait),
+        ..RoutePolicy::default()
+    };
+    let front = front(policy(0), |_| async {
+        tokio::time::sleep(seconds(2)).await;
+        answer(201, "done")
+    });
+    let first = tokio::spawn({
+        let front = front.clone();
+        async move { front.post("storm").await }
+    });
+    tokio::task::yield_now().await;
+    let other = front.beside(policy(1));
+    let told = storm(&other, 10).await;
+    assert_eq!(told, vec![(409, None); 10]);
+    let other = front.beside(policy(5));
+    let told = storm(&other, 10).await;
+    assert_eq!(told, vec![(201, Some("replayed".to_owned())); 10]);
+    assert_eq!(first.await.unwrap().status, 201);
+    assert_eq!((front.ran(), other.ran()), (1, 0));
+}
+
+/// A storm is one question to the store, however large it is, and also when the store is away.
+#[tokio::test(start_paused = true)]
+async fn a_storm_asks_the_store_once() {
+    let front = front(RoutePolicy::default(), |_| async {
+        tokio::time::sleep(seconds(1)).await;
+        answer(201, "done")
+    });
+    front.faults.next(Verb::Begin, Fault::Delay(seconds(2)));
+    storm(&front, 1000).await;
+    assert_eq!(
+        (front.ran(), front.faults.counts(Verb::Begin).calls),
+        (1, 1)
+    );
+    front.faults.next(Verb::Begin, Fault::Delay(seconds(2)));
+    let told = storm(&front, 1000).await;
+    assert_eq!(told, vec![(201, Some("replayed".to_owned())); 1000]);
+    assert_eq!(front.faults.counts(Verb::Begin).calls, 2);
+
+    for _ in 0..3 {
+        front.faults.next(Verb::Begin, Fault::Before);
+    }
+    let told = storm(&front, 1000).await;
+    assert_eq!(told, vec![(503, None); 1000]);
+    assert_eq!(front.faults.counts(Verb::Begin).calls, 5);
+    assert_eq!(front.guard.drain(seconds(10)).await, 0);
+    assert_eq!(front.faults.counts(Verb::Request).calls, 1);
+}
+
+/// Another request under the key is never answered from what this node is doing.
+#[tokio::test(start_paused = true)]
+async fn a_mismatch_is_told_also_while_the_other_runs() {
+    let front = front(RoutePolicy::default(), |_| async {
+        tokio::time::sleep(seconds(2)).await;
+        answer(201, "done")
+    });
+    let first = tokio::spawn({
+        let front = front.clone();
+        async move { front.post("k").await }
+    });
+    tokio::task::yield_now().await;
+    let other = front.ask(post("k", "{\"amount\":2}")).await;
+    assert_eq!(other.marks(), (422, None, Some("key-reused")));
+    assert_eq!(first.await.unwrap().status, 201);
 }
 
 /// What is released while somebody waits runs with the next arrival, not with the one that waited.

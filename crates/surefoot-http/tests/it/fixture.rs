@@ -60,6 +60,20 @@ where
         1_700_000_000_000_000,
     )));
     let store = MemoryStore::new(clock.clone());
+    front_over(store, clock, tenants, policy, run)
+}
+
+fn front_over<F, Fut>(
+    store: MemoryStore,
+    clock: Arc<TokioClock>,
+    tenants: impl Tenants,
+    policy: RoutePolicy,
+    run: F,
+) -> Front
+where
+    F: Fn(Request<Body>) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Response<Body>> + Send + 'static,
+{
     let faults = FaultyStore::over(Arc::new(store.clone()), 1);
     let requests: FaultyRequests = faults.requests(Arc::new(store.clone()));
     let mut options = GuardOptions::new(Worker::new("node").unwrap());
@@ -109,6 +123,12 @@ pub(crate) fn post(key: &str, body: &'static str) -> Request<Body> {
 }
 
 impl Front {
+    /// Another node over the same store.
+    pub(crate) fn beside(&self, policy: RoutePolicy) -> Self {
+        let (store, clock) = (self.store.clone(), self.clock.clone());
+        front_over(store, clock, SingleTenant(tenant("me")), policy, numbered())
+    }
+
     pub(crate) async fn ask(&self, request: Request<Body>) -> Got {
         let response = self.app.clone().oneshot(request).await.unwrap();
         got(response).await

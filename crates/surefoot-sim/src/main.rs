@@ -1,27 +1,49 @@
-//! `surefoot-sim model` explores the protocol exhaustively, prints how many states there are, and fails where an
-//! invariant does not hold.
+//! `surefoot-sim`: the model and the seeded worlds from the command line. See [`args::USAGE`].
+
+mod args;
+mod many;
 
 use std::process::ExitCode;
 use std::time::Instant;
 
+use args::Command;
 use surefoot_sim::model::{Setup, explore};
 
-const USAGE: &str = "surefoot-sim model    explores claims, leases and effects exhaustively";
-
 fn main() -> ExitCode {
-    match std::env::args().nth(1).as_deref() {
-        Some("model") => model(),
-        Some(_) | None => {
-            eprintln!("{USAGE}");
-            ExitCode::from(2)
+    let command = match args::parse(std::env::args().skip(1)) {
+        Ok(command) => command,
+        Err(usage) => {
+            eprintln!("{usage}");
+            return ExitCode::from(2);
+        }
+    };
+    // Handlers of the worlds panic on purpose; the engine catches that.
+    std::panic::set_hook(Box::new(|_| {}));
+    let sound = match command {
+        Command::Model { small } => Ok(model(small)),
+        Command::Many { seeds, from, brief } => many::run(seeds, from, brief),
+        Command::One {
+            seed,
+            without,
+            trace,
+        } => many::one(seed, &without, trace),
+    };
+    match sound {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("surefoot-sim: failed: {error}");
+            ExitCode::FAILURE
         }
     }
 }
 
-fn model() -> ExitCode {
+/// Explores every setup; answers whether every invariant holds.
+fn model(small: bool) -> bool {
     let mut sound = true;
     for (name, setup) in Setup::all() {
         let begun = Instant::now();
+        let setup = if small { setup.small() } else { setup };
         match explore(&setup) {
             Ok(explored) => {
                 println!("{name}: {explored}\n  in {:.1?}", begun.elapsed());
@@ -33,9 +55,5 @@ fn model() -> ExitCode {
             }
         }
     }
-    if sound {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    sound
 }

@@ -1,0 +1,37 @@
+//! Makes a failing world small: leaves out one thing after another for as long as the same invariant fails.
+
+use std::collections::BTreeSet;
+
+use super::plan::Plan;
+use super::run::{Limits, Ran, run};
+
+/// How many worlds are run at most to make one small.
+const WORLDS_MAX: u32 = 300;
+
+/// What can be left out, so that the first invariant that was broken still is.
+pub(super) fn shrink(seed: u64, limits: Limits, broken: &Ran) -> std::io::Result<BTreeSet<usize>> {
+    let mut without = BTreeSet::new();
+    let Some((invariant, _)) = broken.broken.first() else {
+        return Ok(without);
+    };
+    let mut worlds = 0;
+    loop {
+        let mut smaller = false;
+        for item in Plan::draw(seed, &without).items {
+            if worlds >= WORLDS_MAX {
+                return Ok(without);
+            }
+            worlds += 1;
+            let mut fewer = without.clone();
+            fewer.insert(item.number);
+            let ran = run(Plan::draw(seed, &fewer), limits, false)?;
+            if ran.broken.iter().any(|(name, _)| name == invariant) {
+                without = fewer;
+                smaller = true;
+            }
+        }
+        if !smaller {
+            return Ok(without);
+        }
+    }
+}

@@ -33,9 +33,8 @@ pub trait Requests: Send + Sync + 'static {
     async fn request_by_id(&self, id: RequestId) -> Result<Option<Request>, StoreError>;
 
     /// Requests that somebody has to look at ([`Request::due_at`]): claimed ones whose lease ended at `now` or before, and
-    /// unknown ones that are to be asked about at `now` or before; the longest due first, those of one
-    /// time by id, at most `limit` and
-    /// [`PAGE_MAX`](super::PAGE_MAX).
+    /// unknown ones that are to be asked about at `now` or before; the longest due first, those of one time by id, at
+    /// most `limit` and [`PAGE_MAX`](super::PAGE_MAX).
     async fn due_requests(&self, now: Timestamp, limit: u32) -> Result<Vec<Request>, StoreError>;
 
     /// Requests that match, without their answers, the latest (the highest id) first, those before `before`, at most
@@ -50,9 +49,10 @@ pub trait Requests: Send + Sync + 'static {
     /// How many requests are open.
     async fn request_depth(&self) -> Result<RequestDepth, StoreError>;
 
-    /// Takes away the answers whose retention is over at `now` ([`Request::expired`]), then forgets the requests without an
-    /// answer whose tombstone is over ([`Request::forget_at`]), at most `limit` and [`BATCH_MAX`](super::BATCH_MAX) of each, the oldest
-    /// first. What is claimed, unknown or waits for a person is never forgotten. A forgotten request's key is free.
+    /// Takes away the answers whose retention is over at `now` ([`Request::expired`]), then forgets the requests without
+    /// an answer whose tombstone is over ([`Request::forget_at`]), at most `limit` and [`BATCH_MAX`](super::BATCH_MAX) of
+    /// each, the oldest first. What is claimed, unknown or waits for a person is never forgotten. A forgotten request's
+    /// key is free.
     async fn forget_requests(&self, now: Timestamp, limit: u32) -> Result<Forgotten, StoreError>;
 }
 

@@ -42,11 +42,14 @@ pub trait Store: Send + Sync + 'static {
     /// `lapsed_before`, where that is set).
     ///
     /// A job may be claimed when it is pending, retrying or verifying, due at `now` or earlier, its deadline is after
-    /// `now` (a verifying job is asked about whatever its deadline), the claim serves its kind and its queue, its queue is not paused, and it is its turn: under one (tenant,
-    /// order key) that is the job that is running, retrying or verifying, and only where there is none, the pending job that
-    /// was enqueued first (in the order of arrival, not of ids). Jobs that may be claimed are ranked within their
-    /// queue by priority (high first), due time and arrival, and taken by rank, then by the queue's name, as far as
-    /// the limits allow; what the same call takes counts. A claimed job runs under the next epoch, one start more.
+    /// `now` (a verifying job is asked about whatever its deadline), the claim serves its kind and its queue, its queue
+    /// is not paused, and it is its turn: under one (tenant, order key) that is the job that is running, retrying or
+    /// verifying, and only where there is none, the pending job that was enqueued first (in the order of arrival, not
+    /// of ids).
+    ///
+    /// Jobs that may be claimed are ranked within their queue by priority (high first), due time and arrival, and taken
+    /// by rank, then by the queue's name, as far as the limits allow; what the same call takes counts. A claimed job
+    /// runs under the next epoch, one start more.
     async fn advance(
         &self,
         settlements: &[Settlement],
@@ -73,8 +76,8 @@ pub trait Store: Send + Sync + 'static {
     /// lost; the settlement's fence makes that harmless when one of them was extended or settled meanwhile.
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError>;
 
-    /// Makes dead letters ([`crate::settle::expired`]) of pending and retrying jobs whose deadline is not after `now`, at most
-    /// `limit`; answers which.
+    /// Makes dead letters ([`crate::settle::expired`]) of pending and retrying jobs whose deadline is not after `now`,
+    /// at most `limit`; answers which.
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError>;
 
     /// Writes effects down, at most [`BATCH_MAX`], each by itself: one refused write never spoils the others. A write

@@ -7,12 +7,14 @@
 //! - [`ManualClock`], [`TokioClock`]: clocks that a test moves, or that follow a paused runtime.
 //! - [`ScriptedProvider`]: a real HTTP service that misbehaves as told, and counts the effects that it applied.
 //! - [`contract`]: what every store must do, as one suite; see [`store_contract!`].
+//! - [`outage`]: a dependency that goes down by a script, in virtual time, for whatever protects its callers.
 //! - [`program`]: operations drawn by seed, whose transcripts are the same on every store.
 
 mod clock;
 pub mod contract;
 mod faulty;
 mod memory;
+pub mod outage;
 pub mod program;
 mod provider;
 

@@ -1,89 +1,14 @@
-//! Outages in virtual time: seeded callers, a scripted dependency, and a report that is the same for the same
-//! seed. It shows the retry storm that the budget prevents.
+//! The policy in outages: the retry storm that the budget prevents, and how soon calls come back.
 
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use surefoot_policy::breaker::BreakerMode;
-use surefoot_policy::clock::{Clock, Dice, Moment, SeededDice};
+use surefoot_policy::clock::{Clock, Moment, SeededDice};
 use surefoot_policy::meaning::Meaning;
 use surefoot_policy::{Dependency, Meta, Policy};
+use surefoot_testkit::outage::{Met, Outage, OutageReport, ScriptedDependency, Weather};
 use tokio::time::Instant;
-
-/// What the dependency does for a while.
-#[derive(Clone, Copy, Debug)]
-enum Weather {
-    /// It answers in 20 ms, seldom in 200 ms.
-    Fair,
-    /// It answers nothing.
-    Blackhole,
-    /// It refuses each connection.
-    Down,
-    /// It can do so many calls per second and fails the rest, late.
-    Brownout { per_second: usize },
-    /// It changes between fair and down every second.
-    Flapping,
-}
-
-/// A dependency that follows a script.
-struct Scripted {
-    script: Vec<(Duration, Weather)>,
-    started: Instant,
-    dice: SeededDice,
-    /// When each send arrived.
-    sends: Mutex<Vec<Duration>>,
-}
-
-impl Scripted {
-    async fn answer(&self) -> Result<(), Meaning> {
-        let now = self.started.elapsed();
-        let recent = {
-            let mut sends = self.sends.lock().unwrap();
-            sends.push(now);
-            sends
-                .iter()
-                .rev()
-                .take_while(|at| now.saturating_sub(**at) < Duration::from_secs(1))
-                .count()
-        };
-        let usual = if self.dice.roll().fraction() < 0.02 {
-            200
-        } else {
-            20
-        };
-        match self.weather(now) {
-            Weather::Fair => {
-                tokio::time::sleep(Duration::from_millis(usual)).await;
-                Ok(())
-            }
-            Weather::Blackhole => std::future::pending().await,
-            Weather::Down => Err(Meaning::NOT_SENT),
-            Weather::Brownout { per_second } => {
-                let fails = recent > per_second;
-                tokio::time::sleep(Duration::from_millis(if fails { 300 } else { usual })).await;
-                if fails {
-                    Err(Meaning::TRANSIENT)
-                } else {
-                    Ok(())
-                }
-            }
-            Weather::Flapping if now.as_secs().is_multiple_of(2) => Err(Meaning::NOT_SENT),
-            Weather::Flapping => Ok(()),
-        }
-    }
-
-    fn weather(&self, now: Duration) -> Weather {
-        let mut end = Duration::ZERO;
-        for (lasts, weather) in &self.script {
-            end += *lasts;
-            if now < end {
-                return *weather;
-            }
-        }
-        Weather::Fair
-    }
-}
 
 /// The runtime's virtual time, counted from the begin of the outage: windows and buckets begin alike in each run.
 struct FromZero(Instant);
@@ -94,85 +19,33 @@ impl Clock for FromZero {
     }
 }
 
-/// What an outage did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Report {
-    calls: usize,
-    succeeded: usize,
-    sends: usize,
-    /// From the end of the script until nine of ten calls within a second succeed.
-    recovery: Option<Duration>,
-}
-
-impl Report {
-    fn amplification(&self) -> f64 {
-        self.sends as f64 / self.calls as f64
-    }
-}
-
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// A hundred calls a second through the whole script and ten seconds of fair weather after it.
-fn outage(policy: Policy, script: &[(Duration, Weather)], seed: u64) -> Report {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+/// A hundred calls a second through the whole script, behind a policy.
+fn outage(policy: Policy, script: &[(Duration, Weather)], seed: u64) -> OutageReport {
+    let outage = Outage {
+        script: script.to_vec(),
+        seed: seed ^ 0xABCD,
+        calls_per_second: 100,
+    };
+    let protect = || {
         let (clock, dice) = (FromZero(Instant::now()), SeededDice::new(seed));
-        let dependency =
-            Dependency::with_sources("psp", policy, Some(Arc::new(clock)), Some(Arc::new(dice)))
-                .unwrap();
-        let ends: Duration = script.iter().map(|(lasts, _)| *lasts).sum();
-        let scripted = Arc::new(Scripted {
-            script: script.to_vec(),
-            started: Instant::now(),
-            dice: SeededDice::new(seed ^ 0xABCD),
-            sends: Mutex::default(),
-        });
-        let total = (ends + secs(10)).as_millis() as usize / 10;
-        let mut callers = Vec::new();
-        for _ in 0..total {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            let (dependency, scripted) = (dependency.clone(), Arc::clone(&scripted));
-            callers.push(tokio::spawn(async move {
-                let began = scripted.started.elapsed();
-                let made = dependency
-                    .call(&Meta::idempotent(), |_| scripted.answer())
-                    .await;
-                (began, made.is_ok())
-            }));
-        }
-        let mut ended = Vec::new();
-        for caller in callers {
-            ended.push(caller.await.unwrap());
-        }
-        let sends = scripted.sends.lock().unwrap().len();
-        let succeeded = ended.iter().filter(|(_, ok)| *ok).count();
-        Report {
-            calls: total,
-            succeeded,
-            sends,
-            recovery: recovery(&ended, ends),
-        }
-    })
-}
-
-fn recovery(ended: &[(Duration, bool)], ends: Duration) -> Option<Duration> {
-    (0..100_u32)
-        .map(|step| ends + Duration::from_millis(100) * step)
-        .find_map(|from| {
-            let within: Vec<bool> = ended
-                .iter()
-                .filter(|(began, _)| (from..from + secs(1)).contains(began))
-                .map(|(_, ok)| *ok)
-                .collect();
-            let good = within.iter().filter(|ok| **ok).count();
-            (within.len() >= 90 && good * 10 >= within.len() * 9).then(|| from.saturating_sub(ends))
-        })
+        Dependency::with_sources("psp", policy, Some(Arc::new(clock)), Some(Arc::new(dice)))
+            .unwrap()
+    };
+    let call = |dependency: Dependency, scripted: Arc<ScriptedDependency>| async move {
+        let sends = |_| async {
+            match scripted.send().await {
+                Met::Answered => Ok(()),
+                Met::Refused => Err(Meaning::NOT_SENT),
+                Met::Failed => Err(Meaning::TRANSIENT),
+            }
+        };
+        dependency.call(&Meta::idempotent(), sends).await.is_ok()
+    };
+    outage.run(protect, call).unwrap()
 }
 
 fn policy(budget: bool, breaker: bool) -> Policy {

@@ -197,14 +197,17 @@ impl Effect {
         }
     }
 
-    /// Since when nobody knows.
-    fn in_doubt_since(&self, now: Timestamp) -> Timestamp {
+    /// Since when nobody knows; `None` where it is known.
+    #[must_use]
+    pub const fn open_since(&self) -> Option<Timestamp> {
         match &self.state {
-            EffectState::Intended { at, .. } => *at,
-            EffectState::Unknown { since, .. } | EffectState::NeedsHuman { since, .. } => *since,
+            EffectState::Intended { at, .. } => Some(*at),
+            EffectState::Unknown { since, .. } | EffectState::NeedsHuman { since, .. } => {
+                Some(*since)
+            }
             EffectState::Confirmed { .. }
             | EffectState::Rejected { .. }
-            | EffectState::Absent { .. } => now,
+            | EffectState::Absent { .. } => None,
         }
     }
 
@@ -233,7 +236,7 @@ impl Effect {
         roll: Roll,
     ) -> (Self, Asked) {
         let asked = self.asked.saturating_add(1);
-        let since = self.in_doubt_since(now);
+        let since = self.open_since().unwrap_or(now);
         let planned = plan.backoff.delay(asked, None, roll);
         let ask_at = now.after(ask_again_in.unwrap_or_default().max(planned));
         if asked >= plan.asks_max || ask_at > since.after(plan.give_up_after) {

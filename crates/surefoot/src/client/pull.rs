@@ -2,6 +2,7 @@
 //! handlers; the epoch that a worker was given fences all that it writes.
 
 use surefoot_core::classify::Class;
+use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, JobId, Kind, Worker};
 use surefoot_core::job::{Attempt, AttemptOutcome, LeasedJob, StateName};
@@ -175,6 +176,7 @@ impl Client {
         let policy = self.policies.policy(&leased.kind);
         let said = spoken(&report);
         let effects = present(self.store.effects(&[job]).await?, leased.generation);
+        let report = asked_only(report, &leased, &effects);
         let (now, roll) = (self.now(), self.dice.roll());
         let settlement = settle(&leased, &effects, report, policy, now, roll);
         let advanced = self
@@ -216,10 +218,27 @@ impl Client {
     }
 }
 
+/// An attempt that sent nothing and only asked what became of earlier calls uses up no attempt.
+fn asked_only(report: Report, job: &LeasedJob, effects: &[Effect]) -> Report {
+    let mut open = effects.iter().filter_map(Effect::open_since).peekable();
+    let in_doubt = open.peek().is_some();
+    let nothing_sent = open.all(|since| since < job.state.started_at);
+    match report {
+        Report::Failed(failure) if failure.class == Class::Unknown && in_doubt && nothing_sent => {
+            Report::StillUnknown(failure.text)
+        }
+        report => report,
+    }
+}
+
 /// What a report means when the job does not run under its epoch any more: the same report once more, or a stale one.
 fn earlier(record: &JobRecord, epoch: Epoch, report: &Report) -> Reported {
-    let same =
-        |attempt: &Attempt| attempt.epoch == epoch && attempt.outcome == Some(outcome_of(report));
+    // While an effect is in doubt a success is put on record as unknown.
+    let recorded = |outcome| {
+        let success = matches!(report, Report::Succeeded(_));
+        outcome == outcome_of(report) || (success && outcome == AttemptOutcome::Unknown)
+    };
+    let same = |attempt: &Attempt| attempt.epoch == epoch && attempt.outcome.is_some_and(recorded);
     if record.attempts.iter().any(same) {
         Reported::Already {
             state: record.job.state.name(),

@@ -361,3 +361,61 @@ async fn nobody_speaks_for_an_effect_that_a_node_carries_out() {
         StateName::Succeeded
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_only_asks_uses_up_no_attempt() {
+    let world = World::new();
+    let client = client(&world).await;
+    let (job, epoch) = leased(&client).await;
+    begun(&client, job, epoch, VERIFY).await;
+    let answer = Answer::MaybeApplied("no answer".into());
+    client.answer_effect(job, epoch, 0, answer).await.unwrap();
+    assert_eq!(
+        report(&client, job, epoch, unknown()).await,
+        StateName::Verifying
+    );
+    let rounds = 2 * policy().attempts_max;
+    let patient = VerifyPlan {
+        asks_max: 100,
+        ..plan()
+    };
+    for _ in 0..rounds {
+        tokio::time::sleep(s(1)).await;
+        let (job, epoch) = claimed(&client).await;
+        assert!(matches!(
+            begun(&client, job, epoch, VERIFY).await,
+            EffectBegun::Ask { .. }
+        ));
+        let still = Verdict::StillUnknown { ask_again_in: None };
+        let told = client
+            .verdict_on_effect(job, epoch, 0, still, &patient)
+            .await;
+        assert_eq!(on_record(told.unwrap()).state.as_str(), "unknown");
+        assert_eq!(
+            report(&client, job, epoch, unknown()).await,
+            StateName::Verifying
+        );
+    }
+    let counts = client.job(job).await.unwrap().unwrap().job.counts;
+    assert_eq!((counts.failed, counts.starts), (1, rounds + 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_success_that_was_in_doubt_is_told_what_the_first_one_was() {
+    let world = World::new();
+    let client = client(&world).await;
+    let (job, epoch) = leased(&client).await;
+    begun(&client, job, epoch, VERIFY).await;
+    let answer = Answer::MaybeApplied("no answer".into());
+    client.answer_effect(job, epoch, 0, answer).await.unwrap();
+    let success = || Report::Succeeded(Payload::null());
+    assert_eq!(
+        report(&client, job, epoch, success()).await,
+        StateName::Verifying
+    );
+    let state = StateName::Verifying;
+    assert_eq!(
+        client.report(job, epoch, success()).await.unwrap(),
+        Reported::Already { state }
+    );
+}

@@ -37,22 +37,17 @@ const HOUSES: &[House] = &[
     },
     House {
         name: "surefoot",
-        uses: &["surefoot-core", "surefoot-policy"],
+        uses: &["surefoot-core"],
         tests_use: &[TESTKIT, "surefoot-store"],
     },
     House {
         name: "surefoot-http",
-        uses: &["surefoot-core", "surefoot", "surefoot-policy"],
+        uses: &["surefoot-core", "surefoot-policy"],
         tests_use: &[TESTKIT, "surefoot-store"],
     },
     House {
-        name: "surefoot-broker",
-        uses: &["surefoot-core"],
-        tests_use: &[TESTKIT],
-    },
-    House {
         name: "surefoot-server",
-        uses: &["surefoot-core", "surefoot", "surefoot-http"],
+        uses: &["surefoot-core", "surefoot"],
         tests_use: &[TESTKIT, "surefoot-store"],
     },
     House {
@@ -63,7 +58,6 @@ const HOUSES: &[House] = &[
             "surefoot-store",
             "surefoot",
             "surefoot-http",
-            "surefoot-broker",
             "surefoot-server",
             "surefoot-lab",
         ],
@@ -82,7 +76,6 @@ const HOUSES: &[House] = &[
             "surefoot-store",
             "surefoot",
             "surefoot-http",
-            "surefoot-broker",
             TESTKIT,
         ],
         tests_use: &[],

@@ -15,6 +15,31 @@ use crate::guard::{BoxError, Guard};
 ///
 /// Put it inside layers that identify the client, set CORS headers (expose `Idempotency-Status` and `Idempotency-Error`
 /// there) or compress, and outside everything that does the work.
+///
+/// ```no_run
+/// use std::{sync::Arc, time::Duration};
+///
+/// use axum::{Extension, Router, routing::post};
+/// use surefoot_core::{id::{DependencyName, Worker}, port::Requests, time::Clock};
+/// use surefoot_http::{ExtensionTenant, Guard, GuardOptions, IdempotencyLayer, RequestContext};
+///
+/// async fn charge(Extension(request): Extension<RequestContext>) -> Result<String, String> {
+///     let psp = DependencyName::new("psp").map_err(|error| error.to_string())?;
+///     Ok(format!("charged under {}", request.key_for(&psp)))
+/// }
+///
+/// # async fn example(requests: Arc<dyn Requests>, clock: Arc<dyn Clock>) -> Result<(), Box<dyn std::error::Error>> {
+/// // An outer layer verified who asks, and put a `Tenant` into the extensions.
+/// let options = GuardOptions::new(Worker::new("api-1:7f3a")?);
+/// let guard = Guard::new(requests, clock, ExtensionTenant, options)?;
+/// let app: Router = Router::new()
+///     .route("/charges", post(charge))
+///     .layer(IdempotencyLayer::new(guard.clone()));
+/// # drop(app);
+/// // When the listener has stopped:
+/// let unknown = guard.drain(Duration::from_secs(30)).await;
+/// # drop(unknown); Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct IdempotencyLayer(Guard);
 

@@ -204,7 +204,12 @@ async fn what_carries_no_key_streams_through_and_runs_each_time() {
     let stand = stand(
         RoutePolicy::default(),
         ProxyOptions::default(),
-        |request: Request<Body>| async move { Response::new(request.into_body()) },
+        |request: Request<Body>| async move {
+            let said = http::HeaderValue::from_static("nothing-happened");
+            let mut response = Response::new(request.into_body());
+            response.headers_mut().insert("surefoot-outcome", said);
+            response
+        },
     )
     .await;
     let parts =
@@ -213,6 +218,7 @@ async fn what_carries_no_key_streams_through_and_runs_each_time() {
     for _ in 0..2 {
         let body = Body::from_stream(futures_util::stream::iter(parts()));
         let got = stand.ask(Request::post("/echo").body(body).unwrap()).await;
+        assert!(!got.headers.contains_key("surefoot-outcome"));
         assert_eq!(got.marks(), (200, None, None));
         assert_eq!(got.body, whole);
     }
@@ -386,32 +392,38 @@ async fn the_service_itself_is_asked_what_became_of_a_request() {
     assert!(!got.headers.contains_key("surefoot-outcome"));
 }
 
-/// A page that is not there proves nothing.
+/// A page that is not there proves nothing, and neither does a word that is not one of ours.
 #[tokio::test]
 async fn an_answer_that_does_not_say_so_proves_nothing() {
-    let (policy, options) = impatient();
-    let kept = policy.request.clone();
-    let stand = stand(policy, options, |request: Request<Body>| async move {
-        if request.uri().path() == "/verify" {
-            return answer(404, "no such page");
-        }
-        std::future::pending().await
-    })
-    .await;
-    assert_eq!(stand.ask(keyed("k", "")).await.status, 504);
-    tokio::time::sleep(millis(400)).await;
-    let asks =
-        VerifyByUrl::new(format!("http://{}/verify", stand.at).parse().unwrap(), kept).unwrap();
-    let requests = Arc::new(stand.store.clone());
-    let reconciler = Reconciler::new(
-        requests,
-        stand.clock.clone(),
-        asks,
-        ReconcilerOptions::default(),
-    )
-    .unwrap();
-    let round = reconciler.round().await.unwrap();
-    assert_eq!((round.open, round.released, round.completed), (1, 0, 0));
+    for said in [None, Some("perhaps")] {
+        let (policy, options) = impatient();
+        let kept = policy.request.clone();
+        let stand = stand(policy, options, move |request: Request<Body>| async move {
+            if request.uri().path() == "/verify" {
+                let mut response = answer(404, "no such page");
+                if let Some(said) = said {
+                    let said = http::HeaderValue::from_static(said);
+                    response.headers_mut().insert("surefoot-outcome", said);
+                }
+                return response;
+            }
+            std::future::pending().await
+        })
+        .await;
+        assert_eq!(stand.ask(keyed("k", "")).await.status, 504);
+        tokio::time::sleep(millis(400)).await;
+        let uri = format!("http://{}/verify", stand.at).parse().unwrap();
+        let asks = VerifyByUrl::new(uri, kept).unwrap();
+        let requests = Arc::new(stand.store.clone());
+        let options = ReconcilerOptions::default();
+        let reconciler = Reconciler::new(requests, stand.clock.clone(), asks, options).unwrap();
+        let round = reconciler.round().await.unwrap();
+        assert_eq!(
+            (round.open, round.released, round.completed),
+            (1, 0, 0),
+            "{said:?}"
+        );
+    }
 }
 
 #[tokio::test]

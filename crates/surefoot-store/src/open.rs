@@ -239,7 +239,9 @@ mod tests {
         for form in ["sqlite:", "sqlite://"] {
             let store = open(&format!("{form}{}", file.display())).await.unwrap();
             assert_eq!(store.pauses().await.unwrap(), []);
-            let ports = open_ports(&format!("{form}{}", file.display())).await.unwrap();
+            let ports = open_ports(&format!("{form}{}", file.display()))
+                .await
+                .unwrap();
             assert_eq!(ports.store.pauses().await.unwrap(), []);
             assert_eq!(ports.requests.request_depth().await.unwrap().claimed, 0);
         }

@@ -66,14 +66,14 @@ pub fn begin(
                 ..renewed
             }))
         }
-        EffectState::Rejected { .. } | EffectState::Absent { .. } if !effect.in_doubt => {
+        // What stays in doubt here is what a person ordered to send once more.
+        EffectState::Rejected { .. } | EffectState::Absent { .. } => {
             Begin::Send(Box::new(again(effect, declared, job, leaves_by, now)))
         }
         EffectState::NeedsHuman { error, .. } => Begin::Person(error.clone()),
-        EffectState::Rejected { .. }
-        | EffectState::Absent { .. }
-        | EffectState::Intended { .. }
-        | EffectState::Unknown { .. } => doubtful(effect, declared, job, leaves_by, now),
+        EffectState::Intended { .. } | EffectState::Unknown { .. } => {
+            doubtful(effect, declared, job, leaves_by, now)
+        }
     }
 }
 

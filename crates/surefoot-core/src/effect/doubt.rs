@@ -33,6 +33,8 @@ pub fn doubt(effects: &[Effect], now: Timestamp) -> Doubt {
 fn demand(effect: &Effect, now: Timestamp) -> Doubt {
     match (&effect.state, effect.terms.unknown) {
         (EffectState::NeedsHuman { error, .. }, _) => Doubt::Person(error.clone()),
+        // A person ordered to send it once more.
+        (EffectState::Absent { .. }, _) => Doubt::SendAgain,
         (_, Unknown::Step) => Doubt::None,
         (_, Unknown::Repeatable | Unknown::SameKey { .. }) => Doubt::SendAgain,
         (_, Unknown::AtMostOnce) => Doubt::Person(effect.why_unknown()),

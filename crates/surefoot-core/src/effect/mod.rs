@@ -145,9 +145,22 @@ impl Effect {
             EffectState::Intended { .. }
             | EffectState::Unknown { .. }
             | EffectState::NeedsHuman { .. } => true,
-            EffectState::Confirmed { .. }
+            EffectState::Absent { .. } => self.in_doubt,
+            EffectState::Confirmed { .. } | EffectState::Rejected { .. } => false,
+        }
+    }
+
+    /// The word of its state; what a person ordered to send once more is as unknown as before.
+    #[must_use]
+    pub const fn state_word(&self) -> &'static str {
+        match self.state {
+            EffectState::Absent { .. } if self.in_doubt => "unknown",
+            EffectState::Intended { .. }
+            | EffectState::Confirmed { .. }
             | EffectState::Rejected { .. }
-            | EffectState::Absent { .. } => false,
+            | EffectState::Unknown { .. }
+            | EffectState::Absent { .. }
+            | EffectState::NeedsHuman { .. } => self.state.as_str(),
         }
     }
 

@@ -241,13 +241,27 @@ fn did_not_happen_counts_only_when_the_call_can_have_no_effect_any_more() {
         Some(at(2)),
         at(12),
     );
-    let (early, follows) = asked(&unknown, Verdict::DidNotHappen, &plan(), at(20), Roll(0));
+    let (early, follows) = asked(
+        &unknown,
+        Verdict::DidNotHappen,
+        &plan(),
+        at(20),
+        at(20),
+        Roll(0),
+    );
     assert!(early.is_open());
     assert!(
         matches!(follows, Asked::AskAt(when, _) if when == at(62)),
         "{follows:?}"
     );
-    let (absent, follows) = asked(&early, Verdict::DidNotHappen, &plan(), at(62), Roll(0));
+    let (absent, follows) = asked(
+        &early,
+        Verdict::DidNotHappen,
+        &plan(),
+        at(62),
+        at(62),
+        Roll(0),
+    );
     assert_eq!(follows, Asked::Send);
     assert_eq!(absent.cost.booked(), 0);
     assert_eq!(
@@ -284,7 +298,7 @@ fn happened_counts_at_any_time() {
         result: result(),
         cost: None,
     };
-    let (effect, follows) = asked(&unknown, happened, &plan(), at(13), Roll(0));
+    let (effect, follows) = asked(&unknown, happened, &plan(), at(13), at(13), Roll(0));
     assert_eq!(follows, Asked::Return(result()));
     assert_eq!(effect.cost.booked(), 7, "what timed out is not free");
 }
@@ -300,7 +314,14 @@ fn questions_are_bounded_in_number_and_in_time() {
     );
     let mut follows = Vec::new();
     for second in [12, 20, 30] {
-        let (next, follow) = asked(&effect, still(None), &plan(), at(second), Roll(0));
+        let (next, follow) = asked(
+            &effect,
+            still(None),
+            &plan(),
+            at(second),
+            at(second),
+            Roll(0),
+        );
         follows.push(matches!(follow, Asked::Person(_)));
         effect = next;
     }
@@ -321,6 +342,7 @@ fn questions_are_bounded_in_number_and_in_time() {
         &fresh,
         still(Some(Duration::from_secs(601))),
         &plan(),
+        at(13),
         at(13),
         Roll(0),
     );
@@ -382,15 +404,29 @@ fn a_witness_need_not_wait_for_the_next_question() {
     let still = Verdict::StillUnknown {
         ask_again_in: Some(Duration::from_secs(500)),
     };
-    let (asked, _) = asked(&unknown, still, &plan(), at(13), Roll(0));
+    let (asked, _) = asked(&unknown, still, &plan(), at(13), at(13), Roll(0));
     let word = |seconds| witnessed(&asked, &Verdict::DidNotHappen, by(), at(seconds));
     assert_eq!(word(61), Witnessed::TooEarly(at(62)));
     assert!(matches!(word(62), Witnessed::Settled(_)), "{:?}", word(62));
 }
 
 #[test]
-fn an_order_to_send_the_same_effect_again_settles_only_what_waits_for_a_person() {
-    let by = By {
+fn not_found_says_nothing_about_what_came_after_the_question() {
+    let answer = Answer::MaybeApplied("time-out".into());
+    let unknown = answered(&sent(&verify()), answer, Some(at(2)), at(12));
+    let no = || Verdict::DidNotHappen;
+    let (still, _) = asked(&unknown, no(), &plan(), at(61), at(70), Roll(0));
+    assert!(
+        still.is_open(),
+        "asked before it could have no effect any more"
+    );
+    let (absent, _) = asked(&unknown, no(), &plan(), at(62), at(70), Roll(0));
+    assert!(!absent.is_open());
+}
+
+#[test]
+fn an_order_to_go_on_says_nothing_about_what_happened() {
+    let by = || By {
         actor: Actor::new("ann").unwrap(),
         reason: "checked with the bank".into(),
     };
@@ -401,21 +437,72 @@ fn an_order_to_send_the_same_effect_again_settles_only_what_waits_for_a_person()
         Some(T0),
         at(12),
     );
-    let allowed = permitted(&doubtful, by.clone(), at(100)).unwrap();
+    let allowed = permitted(&doubtful, by(), at(100)).unwrap();
+    assert!(allowed.is_open(), "it may have happened");
     assert_eq!(
-        word(&begin(Some(&allowed), &once, &job(2), at(130), at(101))),
-        "send 2"
+        (allowed.state_word(), allowed.cost.booked()),
+        ("unknown", 7)
     );
-    let asked = answered(
+    assert_eq!(
+        doubt(std::slice::from_ref(&allowed), at(100)),
+        Doubt::SendAgain
+    );
+    let Begin::Send(again) = begin(Some(&allowed), &once, &job(2), at(130), at(101)) else {
+        panic!("it is sent once more");
+    };
+    for answer in [
+        Answer::Rejected("409".into()),
+        Answer::NotSent("no room".into()),
+    ] {
+        let after = answered(&again, answer, None, at(102));
+        assert!(
+            after.is_open(),
+            "a refusal says nothing about the first call"
+        );
+        assert_eq!(
+            word(&begin(Some(&after), &once, &job(3), at(140), at(110))),
+            "person"
+        );
+    }
+    let happened = Verdict::Happened {
+        result: result(),
+        cost: None,
+    };
+    let webhook = Witness::Caller(Actor::new("psp").unwrap());
+    let settled = witnessed(&allowed, &happened, webhook, at(103));
+    assert!(matches!(settled, Witnessed::Settled(effect) if effect.state.as_str() == "confirmed"));
+}
+
+#[test]
+fn an_order_to_go_on_asks_first_where_a_provider_can_be_asked() {
+    let by = || By {
+        actor: Actor::new("ann").unwrap(),
+        reason: "the provider is back".into(),
+    };
+    let mut effect = answered(
         &sent(&verify()),
         Answer::MaybeApplied("x".into()),
         Some(T0),
         at(12),
     );
     assert_eq!(
-        permitted(&asked, by, at(100)),
+        permitted(&effect, by(), at(100)),
         None,
-        "the provider can be asked"
+        "it is asked about already"
+    );
+    let plan = plan();
+    for second in [12, 20, 30] {
+        let still = Verdict::StillUnknown { ask_again_in: None };
+        effect = asked(&effect, still, &plan, at(second), at(second), Roll(0)).0;
+    }
+    assert_eq!(effect.state.as_str(), "needs_human");
+    let again = permitted(&effect, by(), at(100)).unwrap();
+    assert_eq!(
+        (
+            again.asked,
+            word(&begin(Some(&again), &verify(), &job(3), at(130), at(101)))
+        ),
+        (0, "ask".to_owned())
     );
 }
 

@@ -67,12 +67,14 @@ pub enum Asked {
     Person(ErrorText),
 }
 
-/// The effect after a verification that was asked at `now`, and what follows.
+/// The effect after a verification that was asked at `asked_at` and answered at `now`, and what follows. What a provider
+/// did not find it looked up when it was asked, or later: only of that time does it say anything.
 #[must_use]
 pub fn asked(
     effect: &Effect,
     verdict: Verdict,
     plan: &VerifyPlan,
+    asked_at: Timestamp,
     now: Timestamp,
     roll: Roll,
 ) -> (Effect, Asked) {
@@ -81,7 +83,7 @@ pub fn asked(
             let effect = effect.confirmed(result.clone(), cost, Witness::Query, now);
             (effect, Asked::Return(result))
         }
-        Verdict::DidNotHappen if now >= effect.settles_at() => {
+        Verdict::DidNotHappen if asked_at >= effect.settles_at() => {
             (effect.absent(Witness::Query, now), Asked::Send)
         }
         Verdict::DidNotHappen => {
@@ -130,13 +132,17 @@ pub fn witnessed(effect: &Effect, verdict: &Verdict, by: Witness, now: Timestamp
         (Verdict::StillUnknown { .. } | Verdict::NeedsHuman(_), _) => Witnessed::NoVerdict,
         // Witnesses rarely have the very same document; what counts is that it happened.
         (Verdict::Happened { .. }, EffectState::Confirmed { .. }) => Witnessed::Same,
-        (Verdict::DidNotHappen, EffectState::Absent { .. } | EffectState::Rejected { .. }) => {
+        (Verdict::DidNotHappen, EffectState::Absent { .. } | EffectState::Rejected { .. })
+            if !effect.in_doubt =>
+        {
             Witnessed::Same
         }
         (Verdict::DidNotHappen, EffectState::Confirmed { .. }) => Witnessed::Disputed(Box::new(
             effect.disputed(effect.state.clone(), verdict, by, now),
         )),
-        (Verdict::Happened { .. }, EffectState::Absent { .. } | EffectState::Rejected { .. }) => {
+        (Verdict::Happened { .. }, EffectState::Absent { .. } | EffectState::Rejected { .. })
+            if !effect.in_doubt =>
+        {
             // It must not be sent again on the strength of a word that is in dispute.
             let error =
                 ErrorText::from("one witness said that it did not happen, a later one that it did");
@@ -147,13 +153,17 @@ pub fn witnessed(effect: &Effect, verdict: &Verdict, by: Witness, now: Timestamp
             Verdict::Happened { result, cost },
             EffectState::Intended { .. }
             | EffectState::Unknown { .. }
-            | EffectState::NeedsHuman { .. },
+            | EffectState::NeedsHuman { .. }
+            | EffectState::Absent { .. }
+            | EffectState::Rejected { .. },
         ) => Witnessed::Settled(Box::new(effect.confirmed(result.clone(), *cost, by, now))),
         (
             Verdict::DidNotHappen,
             EffectState::Intended { .. }
             | EffectState::Unknown { .. }
-            | EffectState::NeedsHuman { .. },
+            | EffectState::NeedsHuman { .. }
+            | EffectState::Absent { .. }
+            | EffectState::Rejected { .. },
         ) => match effect.settles_at().max(effect.landed_from()) {
             until if until > now => Witnessed::TooEarly(until),
             _ => Witnessed::Settled(Box::new(effect.absent(by, now))),
@@ -161,16 +171,39 @@ pub fn witnessed(effect: &Effect, verdict: &Verdict, by: Witness, now: Timestamp
     }
 }
 
-/// The effect after a person ordered to send it again under the same key, whatever became of it; `None` when that is not
-/// in question.
+/// The effect after a person ordered to go on with it as the same one; `None` when that is not in question. Where the
+/// provider can be asked it is asked, by a fresh plan. Else it is sent once more under the same key, and stays in doubt:
+/// the order says nothing about what happened.
 #[must_use]
 pub fn permitted(effect: &Effect, by: By, now: Timestamp) -> Option<Effect> {
     match (&effect.state, effect.terms.unknown) {
+        (EffectState::NeedsHuman { error, .. }, Unknown::Verify { .. }) => Some(Effect {
+            asked: 0,
+            ..effect.next(EffectState::Unknown {
+                since: now,
+                ask_at: now,
+                error: error.clone(),
+            })
+        }),
         (EffectState::NeedsHuman { .. }, _)
         | (EffectState::Unknown { .. } | EffectState::Intended { .. }, Unknown::AtMostOnce) => {
-            Some(effect.absent(Witness::Person(by), now))
+            Some(Effect {
+                in_doubt: true,
+                asked: 0,
+                ..effect.next(EffectState::Absent {
+                    at: now,
+                    by: Witness::Person(by),
+                })
+            })
         }
-        _ => None,
+        (
+            EffectState::Unknown { .. }
+            | EffectState::Intended { .. }
+            | EffectState::Confirmed { .. }
+            | EffectState::Rejected { .. }
+            | EffectState::Absent { .. },
+            _,
+        ) => None,
     }
 }
 

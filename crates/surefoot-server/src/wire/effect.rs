@@ -87,7 +87,7 @@ impl From<&Effect> for EffectRecord {
             name: effect.name.to_string(),
             dependency: effect.dependency.as_ref().map(ToString::to_string),
             key: effect.key().to_string(),
-            state: effect.state.as_str(),
+            state: effect.state_word(),
             recovery: effect.terms.unknown.as_str(),
             sends: effect.sends,
             first_sent_at: effect.first_sent_at.map(WireTime),

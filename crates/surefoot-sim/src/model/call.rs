@@ -101,7 +101,7 @@ impl Protocol {
         let early = verdict == Verdict::DidNotHappen && world.now < effect.settles_at();
         self.seen.asked.add(1);
         self.seen.early_words.add(u64::from(early));
-        let (effect, follows) = asked(&effect, verdict, &self.plan, world.now, ROLL);
+        let (effect, follows) = asked(&effect, verdict, &self.plan, world.now, world.now, ROLL);
         let then = match follows {
             Asked::Return(_) => Then::Succeed,
             Asked::Send => Then::Again,

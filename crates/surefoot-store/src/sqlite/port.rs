@@ -1,7 +1,7 @@
 //! The verbs of the port, each one operation of the writer or one view of a reader.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use surefoot_core::effect::Effect;
@@ -230,7 +230,7 @@ impl Store for SqliteStore {
         .await
     }
 
-    /// The clock of the host: a file has none of its own.
+    /// The clock of the host, for a file has none of its own; without the steps that it makes while this process runs.
     async fn database_now(&self) -> Result<Timestamp, StoreError> {
         Ok(host_now())
     }
@@ -299,11 +299,16 @@ impl Heart for SqliteHeart {
     }
 }
 
+/// The host's clock as it stood when this process first asked, and on from there by the monotonic clock: when somebody sets
+/// the host's clock, no lease ends early and no provider is taken to have settled what it has not.
 fn host_now() -> Timestamp {
-    let since_1970 = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    Timestamp::MIN.after(since_1970)
+    static FIRST: OnceLock<(Instant, Timestamp)> = OnceLock::new();
+    let (asked, time) = FIRST.get_or_init(|| {
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let time = Timestamp::MIN.after(since_1970.unwrap_or_default());
+        (Instant::now(), time)
+    });
+    time.after(asked.elapsed())
 }
 
 /// Refuses a batch that no store takes.

@@ -299,11 +299,11 @@ pub async fn the_whole_way_of_an_effect_is_kept(store: Arc<dyn Store>) {
     };
     let timed_out = step(unknown(&intended(&leased, 0), at(10)));
     let still = Verdict::StillUnknown { ask_again_in: None };
-    let (asked_once, follows) = asked(&timed_out, still, &plan(), at(30), Roll(0));
+    let (asked_once, follows) = asked(&timed_out, still, &plan(), at(30), at(30), Roll(0));
     assert!(matches!(follows, Asked::AskAt(..)), "{follows:?}");
     let asked_once = step(asked_once);
     let needs = Verdict::NeedsHuman("two refunds of this amount".into());
-    let (person, _) = asked(&asked_once, needs, &plan(), at(60), Roll(0));
+    let (person, _) = asked(&asked_once, needs, &plan(), at(60), at(60), Roll(0));
     let person = step(person);
     let allowed = permitted(&person, by("checked with the bank"), at(100)).expect("allowed");
     let allowed = step(allowed);
@@ -312,7 +312,7 @@ pub async fn the_whole_way_of_an_effect_is_kept(store: Arc<dyn Store>) {
     };
     let again = step(*again);
     let absent = Verdict::DidNotHappen;
-    let (absent, _) = asked(&again, absent, &plan(), at(1_000), Roll(0));
+    let (absent, _) = asked(&again, absent, &plan(), at(1_000), at(1_000), Roll(0));
     let absent = step(absent);
     let happened = Verdict::Happened {
         result: payload("1"),

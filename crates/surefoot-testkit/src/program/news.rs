@@ -140,7 +140,7 @@ impl News {
                 Ok(answered(known, answer(number), Some(now), now))
             }
             (What::Asked(number), Some(known)) => {
-                Ok(asked(known, verdict(number), &plan(), now, Roll(0)).0)
+                Ok(asked(known, verdict(number), &plan(), now, now, Roll(0)).0)
             }
             (What::Told(number), Some(known)) => {
                 let by = Witness::Caller(name(Actor::new(format!("hook-{number}"))));

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 use surefoot_core::effect::{
-    Answer, Begin, Declared, Effect, EffectState, EffectTerms, Verdict, VerifyPlan, answered,
-    asked, begin,
+    Answer, Begin, Declared, EFFECTS_MAX, Effect, EffectState, EffectTerms, Verdict, VerifyPlan,
+    answered, asked, begin,
 };
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{EffectName, Epoch, JobId, ProviderKey};
@@ -120,6 +120,13 @@ impl Client {
             Holder::Node => return Ok(EffectBegun::HeldByNode),
         };
         let policy = self.policies.policy(&job.kind);
+        if declared.place >= EFFECTS_MAX {
+            let text = format!(
+                "place {} is over the limit; a job has at most {EFFECTS_MAX} effects, counted from 0",
+                declared.place
+            );
+            return Ok(EffectBegun::Refused(text.into()));
+        }
         if let Err(faults) = checked(declared.terms, None, policy.lease) {
             return Ok(EffectBegun::Refused(faults.into()));
         }
@@ -132,7 +139,8 @@ impl Client {
         }
         for _ in 0..ROUNDS_MAX {
             let now = self.now();
-            let leaves_by = now.after(LEAVE_WITHIN);
+            let leave_within = self.leave_within(&job, declared.terms.timeout, now);
+            let leaves_by = now.after(leave_within);
             let effect = match begin(known.as_ref(), &declared, &job, leaves_by, now) {
                 Begin::Return(result) => return Ok(EffectBegun::Return(result)),
                 Begin::Ask(effect) => return Ok(EffectBegun::Ask { key: effect.key() }),
@@ -148,14 +156,17 @@ impl Client {
             let lease_until = leaves_by
                 .after(declared.terms.timeout)
                 .after(EffectTerms::MARGIN);
-            if lease_until > self.last_hold(&job) {
+            if self.last_hold(&job) <= now {
                 return Ok(EffectBegun::Stale);
+            }
+            if leave_within < LEAVE_WITHIN_MIN {
+                return Ok(EffectBegun::Refused(NO_ROOM.into()));
             }
             match self.write_held(&job, &effect, Some(lease_until)).await? {
                 EffectWritten::Applied | EffectWritten::Already => {
                     return Ok(EffectBegun::Send {
                         key: effect.key(),
-                        leave_within: LEAVE_WITHIN,
+                        leave_within,
                     });
                 }
                 EffectWritten::Stale => return Ok(EffectBegun::Stale),
@@ -164,6 +175,14 @@ impl Client {
             }
         }
         Ok(EffectBegun::Refused(CROWDED.into()))
+    }
+
+    /// How long a call of this length may still wait before it leaves, so that it ends within what the attempt may take.
+    fn leave_within(&self, job: &LeasedJob, timeout: Duration, now: Timestamp) -> Duration {
+        let left = self.last_hold(job).since(now);
+        left.saturating_sub(timeout)
+            .saturating_sub(EffectTerms::MARGIN)
+            .min(LEAVE_WITHIN)
     }
 
     /// Keeps what a provider answered to a pull worker's call. Where a witness came first, its word stands.
@@ -208,7 +227,9 @@ impl Client {
                     return After::Stands;
                 }
                 tell_verified(self, &job.kind, known, &verdict);
-                let (next, _) = asked(known, verdict.clone(), plan, now, roll);
+                // The worker asked at some time of this attempt; nobody knows when.
+                let asked_at = job.state.started_at;
+                let (next, _) = asked(known, verdict.clone(), plan, asked_at, now, roll);
                 After::Write(Box::new(next))
             }
             EffectState::Confirmed { .. }
@@ -269,7 +290,8 @@ impl Client {
         if let Some(effect) = known {
             let verdict = Verdict::NeedsHuman(error.clone());
             let plan = VerifyPlan::default();
-            let (next, _) = asked(&effect, verdict, &plan, self.now(), self.dice.roll());
+            let (now, roll) = (self.now(), self.dice.roll());
+            let (next, _) = asked(&effect, verdict, &plan, now, now, roll);
             if effect.state.as_str() != next.state.as_str() {
                 // Where somebody else wrote first, the next attempt goes by that.
                 self.write_held(job, &next, None).await?;
@@ -323,5 +345,10 @@ impl Client {
 fn under_way(effect: &Effect, epoch: Epoch) -> bool {
     matches!(&effect.state, EffectState::Intended { epoch: sent_under, .. } if *sent_under == epoch)
 }
+
+/// The shortest time in which a worker can hear the answer and send.
+const LEAVE_WITHIN_MIN: Duration = Duration::from_millis(100);
+const NO_ROOM: &str = "the call does not fit into what is left of the attempt; report it as failed, and where that is \
+                       so from the start raise the kind's timeout or lease";
 
 pub(super) const CROWDED: &str = "others kept writing about this effect";

@@ -33,10 +33,12 @@ impl Client {
     /// What the store answered; the same call may be repeated.
     pub async fn replay(&self, job: JobId, replay: &Replay) -> Result<Steered, StoreError> {
         if replay.effect == Some(ReplayEffect::Same) {
+            // In this order: what is read of a dead letter's effects before it is seen dead is as it died.
+            let effects = self.store.effects(&[job]).await?;
             let record = self.store.job(job).await?;
             let dead = record.filter(|record| record.job.state.name() == StateName::Dead);
             if let Some(record) = dead {
-                self.permit(&record.job, &replay.by).await?;
+                self.permit(&record.job, effects, &replay.by).await?;
             }
         }
         let answer = self.store.replay(job, replay, self.now()).await?;

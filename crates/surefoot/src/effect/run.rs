@@ -190,16 +190,25 @@ async fn ask(cx: &Cx, effect: &Effect, recovery: &mut Recover<'_>) -> Outcome<()
     let Some(ask) = &mut recovery.ask else {
         return Err(no_answer);
     };
+    let asked_at = book.now();
     let verdict = ask.once(effect.key(), cx.time_left()).await;
     if let Some(client) = book.client() {
         tell::tell_verified(client, &book.job().kind, effect, &verdict);
     }
-    judge(cx, effect, verdict, &ask.plan).await
+    judge(cx, effect, verdict, &ask.plan, asked_at).await
 }
 
-async fn judge(cx: &Cx, effect: &Effect, verdict: Verdict, plan: &VerifyPlan) -> Outcome<()> {
+/// Writes down what follows from a verdict on a question that was asked at `asked_at`: what the provider looked up then says
+/// nothing about what came later, however long the answer took.
+async fn judge(
+    cx: &Cx,
+    effect: &Effect,
+    verdict: Verdict,
+    plan: &VerifyPlan,
+    asked_at: Timestamp,
+) -> Outcome<()> {
     let book = cx.book();
-    let (next, follows) = asked(effect, verdict, plan, book.now(), book.roll());
+    let (next, follows) = asked(effect, verdict, plan, asked_at, book.now(), book.roll());
     match book.write(&next, None, write_until(cx)).await {
         Written::Done => match follows {
             Asked::Return(_) | Asked::Send => Ok(()),
@@ -230,7 +239,7 @@ async fn hand_over(cx: &Cx, known: Option<Effect>, error: &ErrorText) -> Failure
     });
     if let Some(effect) = open {
         let verdict = Verdict::NeedsHuman(error.clone());
-        match judge(cx, &effect, verdict, &VerifyPlan::default()).await {
+        match judge(cx, &effect, verdict, &VerifyPlan::default(), book.now()).await {
             Err(failure) => return failure,
             // A witness came first; the next attempt goes by what it said.
             Ok(()) => return book.doubts(error),

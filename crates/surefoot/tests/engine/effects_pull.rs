@@ -265,7 +265,7 @@ async fn what_is_refused_is_refused_before_anything_is_written() {
         client.extend(job, epoch).await.unwrap();
     }
     let late = begun(&client, job, epoch, VERIFY).await;
-    assert_eq!(late, EffectBegun::Stale);
+    assert!(matches!(late, EffectBegun::Refused(_)), "{late:?}");
     assert_eq!(client.effects(job).await.unwrap(), []);
 }
 
@@ -418,4 +418,27 @@ async fn a_repeated_success_that_was_in_doubt_is_told_what_the_first_one_was() {
         client.report(job, epoch, success()).await.unwrap(),
         Reported::Already { state }
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_not_found_that_was_looked_up_too_early_does_not_count_however_late_it_comes() {
+    let world = World::new();
+    let client = client(&world).await;
+    let (job, epoch) = leased(&client).await;
+    begun(&client, job, epoch, VERIFY).await;
+    let answer = Answer::MaybeApplied("no answer".into());
+    client.answer_effect(job, epoch, 0, answer).await.unwrap();
+    report(&client, job, epoch, unknown()).await;
+    tokio::time::sleep(s(15)).await;
+    let (job, epoch) = claimed(&client).await;
+    assert!(matches!(
+        begun(&client, job, epoch, VERIFY).await,
+        EffectBegun::Ask { .. }
+    ));
+    // The provider looked at once; its answer takes long.
+    tokio::time::sleep(s(10)).await;
+    let told = client
+        .verdict_on_effect(job, epoch, 0, Verdict::DidNotHappen, &plan())
+        .await;
+    assert_eq!(on_record(told.unwrap()).state.as_str(), "unknown");
 }

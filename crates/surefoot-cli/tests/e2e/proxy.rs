@@ -1,7 +1,10 @@
 //! `surefoot proxy` before a service that counts what it was made to do.
 
+use std::time::Duration;
+
 use reqwest::Client;
 use surefoot_testkit::{Act, ScriptedProvider};
+use tokio::task::JoinSet;
 
 use crate::api::until;
 use crate::process::{Folder, Node, command};
@@ -103,6 +106,65 @@ async fn a_proxy_that_is_killed_in_the_middle_leaves_an_unknown_outcome() {
         "{again:?}"
     );
     assert_eq!((provider.calls(), provider.applied("k")), (1, 1));
+}
+
+/// Many keys at two nodes over one database, one of which is killed: each is charged at most once, and what nobody knows is
+/// said to be unknown.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_nodes_one_is_killed_and_no_key_is_charged_twice() {
+    const KEYS: usize = 200;
+    let provider = ScriptedProvider::start().await.unwrap();
+    provider.deduplicates(false);
+    provider.misbehave(7, [(1.0, Act::AnswerLate(Duration::from_millis(20)))]);
+    let folder = Folder::new();
+    let short = ["--lease", "1s", "--settles-within", "1s"];
+    let dies = proxy(&folder, &provider, &short);
+    let lives = proxy(&folder, &provider, &short);
+    let client = client();
+    let mut asking = JoinSet::new();
+    for number in 0..KEYS {
+        let node = if number % 2 == 0 { &dies } else { &lives };
+        let request = client.post(format!("{}/charges", node.url()));
+        asking.spawn(
+            request
+                .header("idempotency-key", format!("k{number}"))
+                .send(),
+        );
+    }
+    for _ in 0..KEYS / 4 {
+        asking.join_next().await;
+    }
+    dies.kill();
+    asking.join_all().await;
+    until("leases are over", async || {
+        post(&lives, "k0", "").await.2 != "outstanding"
+    })
+    .await;
+    for number in 0..KEYS {
+        let key = format!("k{number}");
+        let before = provider.applied(&key);
+        let told = post(&lives, &key, "").await;
+        let expected: &[(u16, &str, &str)] = match before {
+            // Its run was never on its way, or never claimed.
+            0 => &[
+                (200, "executed", ""),
+                (409, "", "outcome-unknown"),
+                (409, "", "outstanding"),
+            ],
+            _ => &[
+                (200, "replayed", ""),
+                (409, "", "outcome-unknown"),
+                (409, "", "outstanding"),
+            ],
+        };
+        let marks = (told.0, told.1.as_str(), told.2.as_str());
+        assert!(
+            expected.contains(&marks),
+            "{key}, applied {before}: {told:?}"
+        );
+        assert!(provider.applied(&key) <= 1, "{key}");
+    }
+    assert!(provider.report().doubles().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -228,13 +228,15 @@ impl Reconciler {
     }
 
     async fn ask(&self, request: &Request) -> Result<Became, StoreError> {
+        let asked_at = self.clock.now();
         let verdict =
             match tokio::time::timeout(self.options.ask_timeout, self.hook.ask(request)).await {
                 Ok(verdict) => verdict,
                 Err(_) => RequestVerdict::StillUnknown { ask_again_in: None },
             };
         let roll = Roll(fastrand::u64(..));
-        let Some(next) = asked(request, verdict, &self.options.plan, self.clock.now(), roll) else {
+        let (plan, now) = (&self.options.plan, self.clock.now());
+        let Some(next) = asked(request, verdict, plan, asked_at, now, roll) else {
             return Ok(Became::Outrun);
         };
         match self.requests.write_request(&next).await? {

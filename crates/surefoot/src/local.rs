@@ -17,9 +17,19 @@ pub(crate) struct Local {
     /// What runs here.
     pub(crate) running: RunningSet,
     watched: Watched,
+    told: Told,
 }
 
 impl Local {
+    /// Waits until nobody else in this process tells of this job for its pull worker: what one of them reads of its effects
+    /// must still hold when it writes by it.
+    pub(crate) async fn tells(&self, job: JobId) -> tokio::sync::MutexGuard<'_, ()> {
+        let place = job.as_uuid().as_u128() % Told::PLACES as u128;
+        self.told.0[usize::try_from(place).unwrap_or_default()]
+            .lock()
+            .await
+    }
+
     /// Says that a job changed; wakes those who watch it.
     pub(crate) fn changed(&self, job: JobId) {
         self.watched.with(|all| {
@@ -41,6 +51,20 @@ impl Local {
             job,
             notify,
         }
+    }
+}
+
+/// Who tells of a job at present; jobs share places, so that there is a bound.
+#[derive(Debug)]
+struct Told([tokio::sync::Mutex<()>; Self::PLACES]);
+
+impl Told {
+    const PLACES: usize = 256;
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| tokio::sync::Mutex::new(())))
     }
 }
 

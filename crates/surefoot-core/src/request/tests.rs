@@ -94,7 +94,7 @@ fn unknown() -> Request {
 
 fn needs_human() -> Request {
     let verdict = RequestVerdict::NeedsHuman("no look-up".into());
-    asked(&unknown(), verdict, &plan(), at(31), Roll(0)).unwrap()
+    asked(&unknown(), verdict, &plan(), at(31), at(31), Roll(0)).unwrap()
 }
 
 fn released() -> Request {
@@ -164,6 +164,7 @@ fn each_state_has_its_answer_to_the_same_request() {
         &unknown(),
         RequestVerdict::StillUnknown { ask_again_in: None },
         &plan(),
+        at(31),
         at(31),
         Roll(0),
     )
@@ -417,8 +418,9 @@ fn a_lease_that_ended_is_unknown_and_nothing_else_lapses() {
 
 #[test]
 fn a_verification_settles_asks_again_or_leaves_it_to_a_person() {
-    let ask =
-        |request: &Request, verdict, now| asked(request, verdict, &plan(), now, Roll(0)).unwrap();
+    let ask = |request: &Request, verdict, now| {
+        asked(request, verdict, &plan(), now, now, Roll(0)).unwrap()
+    };
     let happened = ask(&unknown(), RequestVerdict::Happened(response(201)), at(31));
     assert!(matches!(
         happened.state,
@@ -465,6 +467,7 @@ fn a_verification_settles_asks_again_or_leaves_it_to_a_person() {
                 &other,
                 RequestVerdict::DidNotHappen,
                 &plan(),
+                at(500),
                 at(500),
                 Roll(0)
             ),

@@ -51,12 +51,14 @@ pub enum Witnessed {
     NoVerdict,
 }
 
-/// The request after a verification that was asked at `now`; `None` when its outcome is not unknown, or not any more.
+/// The request after a verification that was asked at `asked_at` and answered at `now`; what was not found then says nothing
+/// about what came later. `None` when its outcome is not unknown, or not any more.
 #[must_use]
 pub fn asked(
     request: &Request,
     verdict: RequestVerdict,
     plan: &VerifyPlan,
+    asked_at: Timestamp,
     now: Timestamp,
     roll: Roll,
 ) -> Option<Request> {
@@ -72,7 +74,7 @@ pub fn asked(
     };
     Some(match verdict {
         RequestVerdict::Happened(kept) => request.finished(kept, Witness::Query, now),
-        RequestVerdict::DidNotHappen if now >= request.settles_at => {
+        RequestVerdict::DidNotHappen if asked_at >= request.settles_at => {
             request.released("asked, it did not happen".into(), Witness::Query, now)
         }
         RequestVerdict::DidNotHappen => {

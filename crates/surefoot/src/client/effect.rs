@@ -113,6 +113,7 @@ impl Client {
         epoch: Epoch,
         declared: Declared,
     ) -> Result<EffectBegun, StoreError> {
+        let _telling = self.local.tells(job).await;
         let job = match self.held(job, epoch).await? {
             Holder::Worker(job) => job,
             Holder::Other => return Ok(EffectBegun::Stale),
@@ -248,6 +249,7 @@ impl Client {
         place: u32,
         decide: impl Fn(&Effect, &LeasedJob) -> After,
     ) -> Result<EffectTold, StoreError> {
+        let _telling = self.local.tells(job).await;
         let job = match self.held(job, epoch).await? {
             Holder::Worker(job) => job,
             Holder::Other => return Ok(EffectTold::Stale),

@@ -159,6 +159,7 @@ impl Client {
         epoch: Epoch,
         report: Report,
     ) -> Result<Reported, StoreError> {
+        let _telling = self.local.tells(job).await;
         let leased = match self.leased(job, epoch).await? {
             None => return Ok(Reported::NotFound),
             Some(Err(record)) => {

@@ -1,5 +1,7 @@
 //! Pull workers carry out effects by the same rules.
 
+use std::sync::Arc;
+
 use surefoot::core::effect::{
     Answer, Declared, Effect, EffectTerms, Unknown, Verdict, VerifyPlan, Witness,
 };
@@ -11,6 +13,8 @@ use surefoot::core::settle::Report;
 use surefoot::{Client, EffectBegun, EffectTold, Failure, Policies, Reported};
 
 use crate::effects_world::{How, Provider, node, plan, policy};
+use surefoot_testkit::{FaultRates, FaultyStore};
+
 use crate::world::{Task, World, s};
 
 const VERIFY: Unknown = Unknown::Verify {
@@ -441,4 +445,30 @@ async fn a_not_found_that_was_looked_up_too_early_does_not_count_however_late_it
         .verdict_on_effect(job, epoch, 0, Verdict::DidNotHappen, &plan())
         .await;
     assert_eq!(on_record(told.unwrap()).state.as_str(), "unknown");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_report_beside_the_begin_of_an_effect_hides_no_doubt() {
+    for seed in 0..40 {
+        let world = World::new();
+        let slow = FaultyStore::over(Arc::clone(&world.store), seed);
+        slow.misbehave(FaultRates {
+            delay: 1.0,
+            delay_max: s(1),
+            ..FaultRates::default()
+        });
+        let client = client(&World::over(Arc::new(slow))).await;
+        let (job, epoch) = leased(&client).await;
+        let begins = begun(&client, job, epoch, Unknown::AtMostOnce);
+        let reports = client.report(job, epoch, Report::Succeeded(Payload::null()));
+        let (begins, reports) = tokio::join!(begins, reports);
+        let sends = matches!(begins, EffectBegun::Send { .. });
+        let succeeded = matches!(
+            reports.unwrap(),
+            Reported::Applied {
+                state: StateName::Succeeded
+            }
+        );
+        assert!(!(sends && succeeded), "seed {seed}");
+    }
 }

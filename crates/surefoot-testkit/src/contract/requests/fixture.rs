@@ -167,7 +167,7 @@ pub(super) fn plan() -> VerifyPlan {
 
 /// The request after a question that was asked at `now`.
 pub(super) fn verified(request: &Request, verdict: RequestVerdict, now: Timestamp) -> Request {
-    asked(request, verdict, &plan(), now, Roll(0)).expect("its outcome is unknown")
+    asked(request, verdict, &plan(), now, now, Roll(0)).expect("its outcome is unknown")
 }
 
 /// Brings the request of a key into this state: claimed at [`START`], ended five seconds later, lapsed 40 seconds

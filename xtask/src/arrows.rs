@@ -47,7 +47,7 @@ const HOUSES: &[House] = &[
     },
     House {
         name: "surefoot-server",
-        uses: &["surefoot-core", "surefoot"],
+        uses: &["surefoot-core", "surefoot", "surefoot-http"],
         tests_use: &[TESTKIT, "surefoot-store"],
     },
     House {

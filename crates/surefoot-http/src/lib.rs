@@ -25,6 +25,7 @@ pub mod problem;
 mod proxy;
 mod reconcile;
 mod route;
+mod stall;
 mod tenant;
 mod told;
 
@@ -36,6 +37,7 @@ pub use options::{GuardOptions, GuardRefused};
 pub use proxy::{Proxy, ProxyDrained, ProxyOptions, ProxyRefused, VerifyByUrl};
 pub use reconcile::{AskNobody, Reconcile, Reconciler, ReconcilerOptions, Round};
 pub use route::{ANY_ROUTE, Need, ROUTES_MAX, RoutePolicy, Routes, Rule, StoreAway};
+pub use stall::StallGuard;
 pub use tenant::{
     BearerTenants, ExtensionTenant, SingleTenant, TOKEN_BYTES_MIN, TenantRefused, Tenants,
     TokenTooShort, TrustedHeader,

@@ -27,7 +27,6 @@ mod problem;
 mod router;
 mod routes;
 mod serve;
-mod stall;
 mod standing;
 mod state;
 mod status_text;

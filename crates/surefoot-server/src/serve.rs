@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use crate::stall::StallGuard;
+use surefoot_http::StallGuard;
 
 /// The most connections that are open at once; further ones wait in the listener's backlog.
 pub const CONNECTIONS_MAX: usize = 4096;

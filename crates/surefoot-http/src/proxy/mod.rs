@@ -7,7 +7,6 @@
 mod forward;
 mod headers;
 mod serve;
-mod stall;
 mod verify;
 
 use std::net::SocketAddr;

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Proxy;
-use super::stall::StallGuard;
+use crate::stall::StallGuard;
 
 /// The most bytes of the head of a request.
 const HEAD_BYTES_MAX: usize = 64 * 1024;

@@ -11,7 +11,7 @@ use tokio::time::{Instant, Sleep};
 
 /// A stream whose writes fail once none of them got on for a while.
 #[derive(Debug)]
-pub(crate) struct StallGuard<T> {
+pub struct StallGuard<T> {
     stream: T,
     patience: Duration,
     /// When the present wait is over; it runs only while `waiting`.
@@ -20,7 +20,8 @@ pub(crate) struct StallGuard<T> {
 }
 
 impl<T> StallGuard<T> {
-    pub(crate) fn new(stream: T, patience: Duration) -> Self {
+    /// Guards a stream; `patience` is how long its writes may stand still.
+    pub fn new(stream: T, patience: Duration) -> Self {
         Self {
             stream,
             patience,

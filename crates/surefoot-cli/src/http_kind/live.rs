@@ -200,12 +200,19 @@ mod tests {
         let document = include_str!("../../../../docs/metrics.md");
         let mut named: Vec<&str> = document
             .lines()
-            .filter_map(|line| line.strip_prefix("| `surefoot_dependency_")?.split_once('`'))
+            .filter_map(|line| {
+                line.strip_prefix("| `surefoot_dependency_")?
+                    .split_once('`')
+            })
             .map(|(name, _)| name)
             .collect();
         let mut counted: Vec<String> = NAMES
             .map(|name| {
-                let unit = if name == CALL_DURATION { "_seconds" } else { "" };
+                let unit = if name == CALL_DURATION {
+                    "_seconds"
+                } else {
+                    ""
+                };
                 let name = name.replace('.', "_").replace("surefoot_dependency_", "");
                 format!("{name}{unit}_total")
             })

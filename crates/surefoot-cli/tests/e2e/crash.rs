@@ -13,11 +13,13 @@ use crate::process::Folder;
 
 const JOBS: usize = 1000;
 
-/// Short times, so that leases lapse within seconds; as many attempts as the provider's whims may need.
+/// Short times, so that leases lapse within seconds; as many attempts as the provider's whims may need; and no breaker,
+/// which would hold most jobs back from a provider like this one.
 fn config(provider: &ScriptedProvider, concurrency: usize) -> String {
     format!(
         "[engine]\nconcurrency = {concurrency}\n\
          [dependency.psp]\nbase_url = \"{}\"\nconnect_timeout = \"1s\"\nattempt_timeout = \"1500ms\"\n\
+         breaker = {{ mode = \"disabled\" }}\nbulkhead = {{ limit = 1000 }}\n\
          [job.pay]\ndependency = \"psp\"\nrequest = {{ method = \"POST\", path = \"/payments\" }}\n\
          recovery = \"same_key\"\ntimeout = \"2s\"\nlease = \"3s\"\nattempts_max = 20\ncrashes_max = 5\n\
          backoff = [\"200ms\"]\n",

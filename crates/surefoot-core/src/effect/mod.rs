@@ -100,9 +100,10 @@ pub enum EffectState {
         /// Why nobody knows.
         error: ErrorText,
     },
-    /// It did not happen: it is safe to send, under the same key.
+    /// It did not happen: it is safe to send, under the same key. Or, while [`Effect::in_doubt`], a person ordered to send
+    /// it once more, whatever became of it.
     Absent {
-        /// Since when that is known.
+        /// Since when.
         at: Timestamp,
         /// Who said so.
         by: Witness,

@@ -20,6 +20,7 @@ mod key;
 mod policy;
 mod response;
 mod state;
+mod told;
 mod verdict;
 
 pub use arrive::{Arrived, NewRequest, RETRY_AFTER_MAX, RETRY_AFTER_MIN, arrive};
@@ -35,6 +36,7 @@ pub use key::{KEY_BYTES_MAX, KeyRefused, RequestKey};
 pub use policy::{Answer, BODY_BYTES_MAX, Body, HEADER_BYTES_MAX, Keep, RequestPolicy};
 pub use response::{Kept, NotKept, StoredResponse, Tombstone};
 pub use state::{Request, RequestState, RequestStateName};
+pub use told::ToldRefused;
 pub use verdict::{RequestVerdict, Witnessed, asked, witnessed};
 
 #[cfg(test)]

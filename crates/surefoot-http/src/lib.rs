@@ -11,6 +11,7 @@
 //! - [`RequestContext`] is what a handler knows of its request, and has the keys for what it calls. [`Told`] is what it may
 //!   say of its outcome besides its answer.
 //! - [`Reconciler`] settles requests whose outcome nobody knows, by asking a [`Reconcile`].
+//! - [`resolve`] takes in the word of a witness who was not asked.
 //! - [`Proxy`] is the guard in front of a service in any language.
 //! - [`IntentKey`] and [`Answered`] are the client's half.
 //! - [`problem`] lists what the guard answers in its own name; [`mark`] the headers that tell it from the application's.
@@ -28,6 +29,7 @@ mod route;
 mod stall;
 mod tenant;
 mod told;
+mod witness;
 
 pub use context::RequestContext;
 pub use guard::{BoxError, Guard};
@@ -43,3 +45,4 @@ pub use tenant::{
     TokenTooShort, TrustedHeader,
 };
 pub use told::{OUTCOME, Told};
+pub use witness::{Resolved, resolve};

@@ -14,6 +14,7 @@
 //! - [`resolve`] takes in the word of a witness who was not asked.
 //! - [`Proxy`] is the guard in front of a service in any language.
 //! - [`IntentKey`] and [`Answered`] are the client's half.
+//! - [`DoorObserver`] sees everything that happens here.
 //! - [`problem`] lists what the guard answers in its own name; [`mark`] the headers that tell it from the application's.
 
 mod context;
@@ -21,6 +22,7 @@ mod guard;
 mod intent;
 mod layer;
 pub mod mark;
+mod observe;
 mod options;
 pub mod problem;
 mod proxy;
@@ -35,6 +37,7 @@ pub use context::RequestContext;
 pub use guard::{BoxError, Guard};
 pub use intent::{Answered, IntentKey, WAIT_MAX};
 pub use layer::{Idempotency, IdempotencyLayer};
+pub use observe::{DoorEvent, DoorObserver, NoDoorObserver, Said};
 pub use options::{GuardOptions, GuardRefused};
 pub use proxy::{Proxy, ProxyDrained, ProxyOptions, ProxyRefused, VerifyByUrl};
 pub use reconcile::{AskNobody, Reconcile, Reconciler, ReconcilerOptions, Round};

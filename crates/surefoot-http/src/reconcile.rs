@@ -14,6 +14,7 @@ use surefoot_core::request::{Request, RequestState, RequestVerdict, asked, lapse
 use surefoot_core::time::{Clock, Roll};
 use tokio_util::sync::CancellationToken;
 
+use crate::observe::{DoorEvent, DoorObserver, NoDoorObserver, Watching};
 use crate::options::GuardRefused;
 
 /// Asks what became of a request.
@@ -83,6 +84,7 @@ pub struct Reconciler {
     clock: Arc<dyn Clock>,
     hook: Arc<dyn Reconcile>,
     options: ReconcilerOptions,
+    watching: Watching,
 }
 
 impl Default for ReconcilerOptions {
@@ -145,7 +147,17 @@ impl Reconciler {
             clock,
             hook: Arc::new(hook),
             options,
+            watching: Watching::new(NoDoorObserver),
         })
+    }
+
+    /// The same reconciler, and `observer` sees what each round did.
+    #[must_use]
+    pub fn observed(self, observer: impl DoorObserver) -> Self {
+        Self {
+            watching: Watching::new(observer),
+            ..self
+        }
     }
 
     /// Round after round until `stop`. A store that is away is asked again in the next one.
@@ -210,6 +222,7 @@ impl Reconciler {
             .forget_requests(self.clock.now(), limit)
             .await?;
         round.forgotten = forgotten.expired + forgotten.forgotten;
+        self.watching.on(&DoorEvent::Reconciled(&round));
         Ok(round)
     }
 

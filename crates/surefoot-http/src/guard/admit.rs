@@ -20,6 +20,14 @@ use crate::problem::{
 use crate::route::{Need, RoutePolicy};
 use crate::told::Told;
 
+/// What the head of a request says.
+pub(super) struct Admission {
+    /// What is asked for; `None` where it has no name that could be kept.
+    pub(super) operation: Option<Operation>,
+    /// What is to be done, and the context that its caller sent.
+    pub(super) admitted: Result<(Admitted, Ambient), Problem>,
+}
+
 /// What is to be done with a request.
 pub(super) enum Admitted {
     /// Serve it without a guard.
@@ -49,10 +57,33 @@ pub(super) struct Asked {
 
 impl Guard {
     /// Reads the head of a request, and the context that its caller sent.
-    pub(super) fn admit(&self, mut request: Request<Body>) -> Result<(Admitted, Ambient), Problem> {
+    pub(super) fn admit(&self, mut request: Request<Body>) -> Admission {
         Told::forget(request.headers_mut());
+        let (head, body) = request.into_parts();
+        let (route, policy) = self.0.options.routes.of(&head);
+        let operation = Operation::new(head.method.as_str(), route);
+        let operation = operation.map_err(|error| Problem::new(&KEY_INVALID, error.to_string()));
+        match operation {
+            Err(problem) => Admission {
+                operation: None,
+                admitted: Err(problem),
+            },
+            Ok(operation) => Admission {
+                admitted: self.admit_to(operation.clone(), policy, head, body),
+                operation: Some(operation),
+            },
+        }
+    }
+
+    fn admit_to(
+        &self,
+        operation: Operation,
+        policy: &RoutePolicy,
+        head: Parts,
+        body: Body,
+    ) -> Result<(Admitted, Ambient), Problem> {
         let now = TokioClock.now();
-        let ambient = headers::read(request.headers(), now)
+        let ambient = headers::read(&head.headers, now)
             .map_err(|malformed| Problem::new(&CONTEXT_MALFORMED, malformed.to_string()))?;
         if ambient.deadline.is_some_and(|deadline| deadline <= now) {
             return Err(Problem::new(
@@ -60,11 +91,7 @@ impl Guard {
                 "no time was left when the request arrived; nothing was run",
             ));
         }
-        let (head, body) = request.into_parts();
-        let (route, policy) = self.0.options.routes.of(&head);
         let (policy, has_key) = (policy.clone(), head.headers.contains_key(IDEMPOTENCY_KEY));
-        let operation = Operation::new(head.method.as_str(), route)
-            .map_err(|error| Problem::new(&KEY_INVALID, error.to_string()))?;
         let status = has_key.then_some(Status::Ignored);
         let is_guarded = match policy.need {
             Need::Off => false,

@@ -22,6 +22,7 @@ use super::reply;
 use super::run::{Reply, tell};
 use crate::context::RequestContext;
 use crate::mark::{self, NOT_RECORDED, Status};
+use crate::observe::DoorEvent;
 use crate::problem::OUTCOME_UNKNOWN;
 use crate::route::RoutePolicy;
 use crate::told::Told;
@@ -33,6 +34,7 @@ pub(super) const GIVEN_UP: &str = "the handler went on after its lease, and was 
 pub(super) struct Exchange {
     guard: Guard,
     policy: RoutePolicy,
+    claimed_at: Instant,
     lease: Lease,
     /// Once the lease is over: when the work is given up.
     ends: Option<Instant>,
@@ -54,6 +56,7 @@ impl Exchange {
             lease: Lease::new(guard.clone(), record, policy.run_max),
             guard,
             policy,
+            claimed_at: Instant::now(),
             ends: None,
             reply: Some(reply),
             lead,
@@ -156,6 +159,12 @@ impl Exchange {
     /// Writes the end down, then tells the client. Where no answer is given the client is told that the outcome is unknown.
     pub(super) async fn conclude(mut self, end: End, response: Option<Response<Body>>) {
         let reply = self.reply.take();
+        self.guard.0.watching.on(&DoorEvent::RunEnded {
+            operation: &self.lease.request().operation,
+            request: self.lease.id(),
+            end: &end,
+            took: self.claimed_at.elapsed(),
+        });
         let identity = self.lease.identity().clone();
         let response = response.unwrap_or_else(|| self.unknown());
         match self
@@ -183,6 +192,11 @@ impl Exchange {
             }
             Recorded::Not(record, error) => {
                 self.lead = None;
+                let request = record.id;
+                self.guard
+                    .0
+                    .watching
+                    .on(&DoorEvent::NotRecorded { request });
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
                     request = %record.id,
@@ -200,7 +214,9 @@ impl Exchange {
     fn lost(&mut self) {
         self.lead = None;
         self.ends = Some(Instant::now() + self.policy.request.clocks.settles_within);
-        tracing::warn!(request = %self.lease.id(), "a handler outran its lease; the outcome is unknown until it ends");
+        let request = self.lease.id();
+        self.guard.0.watching.on(&DoorEvent::LeaseLost { request });
+        tracing::warn!(%request, "a handler outran its lease; the outcome is unknown until it ends");
         let response = self.unknown();
         if let Some(reply) = self.reply.take() {
             tell(reply, response);

@@ -27,16 +27,19 @@ use surefoot_core::request::RequestId;
 use surefoot_core::time::Clock;
 use surefoot_policy::context::Ambient;
 use tokio::sync::{Semaphore, oneshot};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use crate::mark::{self, Status};
+use crate::observe::{DoorEvent, DoorObserver, NoDoorObserver, Said, Watching};
 use crate::options::{GuardOptions, GuardRefused};
 use crate::problem::{INTERNAL, Problem, TOO_BUSY};
 use crate::tenant::Tenants;
 use crate::told::Told;
-use admit::Admitted;
+use admit::{Admission, Admitted, Asked, Keyed};
 pub(crate) use body::{Unread, read};
 use local::Locals;
+use run::Reply;
 use store::BoundedRequests;
 
 /// What a handler may fail with.
@@ -57,6 +60,7 @@ struct Inner {
     slots: Arc<Semaphore>,
     locals: Locals,
     runs: TaskTracker,
+    watching: Watching,
 }
 
 impl std::fmt::Debug for Guard {
@@ -79,17 +83,33 @@ impl Guard {
         tenants: impl Tenants,
         options: GuardOptions,
     ) -> Result<Self, GuardRefused> {
+        Self::observed(requests, clock, tenants, options, NoDoorObserver)
+    }
+
+    /// The same guard, and `observer` sees what happens.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn observed(
+        requests: Arc<dyn Requests>,
+        clock: Arc<dyn Clock>,
+        tenants: impl Tenants,
+        options: GuardOptions,
+        observer: impl DoorObserver,
+    ) -> Result<Self, GuardRefused> {
         let faults = options.validate();
         if !faults.is_empty() {
             return Err(GuardRefused(faults));
         }
+        let watching = Watching::new(observer);
         Ok(Self(Arc::new(Inner {
-            requests: BoundedRequests::new(requests, options.store_timeout),
+            requests: BoundedRequests::new(requests, options.store_timeout, watching.clone()),
             clock,
             tenants: Arc::new(tenants),
             slots: Arc::new(Semaphore::new(options.guarded_max)),
             locals: Locals::default(),
             runs: TaskTracker::new(),
+            watching,
             options,
         })))
     }
@@ -129,34 +149,60 @@ impl Guard {
         Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
         E: Into<BoxError> + Send + 'static,
     {
-        let (admitted, ambient) = match self.admit(request) {
-            Ok(admitted) => admitted,
-            Err(problem) => return Ok(self.refuse(problem)),
-        };
-        match admitted {
-            Admitted::Unguarded { request, status } => pass(*request, ambient, status, call).await,
-            Admitted::Guarded(keyed) => {
-                let Ok(slot) = self.0.slots.clone().try_acquire_owned() else {
-                    let busy =
-                        Problem::new(&TOO_BUSY, "try again").retry_after(Some(BUSY_RETRY_AFTER));
-                    return Ok(self.refuse(busy));
-                };
-                let asked = match self.read(keyed).await {
-                    Ok(asked) => asked,
-                    Err(problem) => return Ok(self.refuse(problem)),
-                };
-                let (reply, answer) = oneshot::channel();
-                let guard = self.clone();
-                // From here on a client that goes away changes nothing: the task goes on without it.
-                self.0.runs.spawn(async move {
-                    guard.carry_out(asked, ambient, call, reply).await;
-                    drop(slot);
-                });
-                Ok(answer.await.unwrap_or_else(|_| {
-                    self.refuse(Problem::new(&INTERNAL, "the request was given up"))
-                }))
+        let arrived_at = Instant::now();
+        let Admission {
+            operation,
+            admitted,
+        } = self.admit(request);
+        let response = match admitted {
+            Err(problem) => self.refuse(problem),
+            Ok((Admitted::Unguarded { request, status }, ambient)) => {
+                pass(*request, ambient, status, call).await?
             }
-        }
+            Ok((Admitted::Guarded(keyed), ambient)) => {
+                let guard = self.clone();
+                let carry_out = |asked, reply| async move {
+                    guard.carry_out(asked, ambient, call, reply).await;
+                };
+                self.guarded(keyed, carry_out).await
+            }
+        };
+        self.0.watching.on(&DoorEvent::Answered {
+            operation: operation.as_ref(),
+            said: Said::of(response.headers()),
+            status: response.status(),
+            took: arrived_at.elapsed(),
+        });
+        Ok(response)
+    }
+
+    /// Reads all of a request with a key and has it carried out in a task of its own.
+    async fn guarded<Fut>(
+        &self,
+        keyed: Box<Keyed>,
+        carry_out: impl FnOnce(Asked, Reply) -> Fut,
+    ) -> Response<Body>
+    where
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let Ok(slot) = self.0.slots.clone().try_acquire_owned() else {
+            let busy = Problem::new(&TOO_BUSY, "try again").retry_after(Some(BUSY_RETRY_AFTER));
+            return self.refuse(busy);
+        };
+        let asked = match self.read(keyed).await {
+            Ok(asked) => asked,
+            Err(problem) => return self.refuse(problem),
+        };
+        let (reply, answer) = oneshot::channel();
+        let run = carry_out(asked, reply);
+        // From here on a client that goes away changes nothing: the task goes on without it.
+        self.0.runs.spawn(async move {
+            run.await;
+            drop(slot);
+        });
+        answer
+            .await
+            .unwrap_or_else(|_| self.refuse(Problem::new(&INTERNAL, "the request was given up")))
     }
 
     fn refuse(&self, problem: Problem) -> Response<Body> {

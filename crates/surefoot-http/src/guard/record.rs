@@ -9,6 +9,7 @@ use surefoot_core::request::{End, Finish, Request, finish};
 use tokio::time::Instant;
 
 use super::Guard;
+use crate::observe::DoorEvent;
 
 /// How long a word is tried while the store is away, after the client had its answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -43,6 +44,8 @@ impl Guard {
             };
             match self.0.requests.write(&next).await {
                 Ok(RequestWritten::Applied | RequestWritten::Already) if disputed => {
+                    let request = next.id;
+                    self.0.watching.on(&DoorEvent::Disputed { request });
                     tracing::error!(request = %next.id, "a run says something else than a witness before it");
                     return Recorded::Stale;
                 }
@@ -78,6 +81,10 @@ impl Guard {
                 }
             }
         }
-        tracing::error!(request = %request.id, "the end of a run was not written down; its outcome becomes unknown");
+        let id = request.id;
+        self.0
+            .watching
+            .on(&DoorEvent::RecordGivenUp { request: id });
+        tracing::error!(request = %id, "the end of a run was not written down; its outcome becomes unknown");
     }
 }

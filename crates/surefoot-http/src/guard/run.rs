@@ -18,6 +18,7 @@ use super::claim::shares_failure;
 use super::local::{Joined, Standing};
 use super::{BoxError, Guard, pass, reply};
 use crate::mark::{self, Status};
+use crate::observe::DoorEvent;
 use crate::problem::{DEADLINE_PASSED, INTERNAL, Problem, STORE_UNAVAILABLE};
 use crate::route::StoreAway;
 
@@ -71,6 +72,8 @@ impl Guard {
             Err(error) => match &policy.store_away {
                 StoreAway::Refuse => self.refuse_and_withdraw(&new, &error, reply).await,
                 StoreAway::RunUnguarded { .. } => {
+                    let operation = &new.operation;
+                    self.0.watching.on(&DoorEvent::RanUnguarded { operation });
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
                         route = new.operation.route(),

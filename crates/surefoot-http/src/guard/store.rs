@@ -9,6 +9,8 @@ use surefoot_core::port::{RequestWritten, Requests};
 use surefoot_core::request::{Arrived, Identity, NewRequest, Request};
 use surefoot_core::time::Timestamp;
 
+use crate::observe::{DoorEvent, Watching};
+
 /// How many times a call is tried while a client waits for it.
 const TRIES_MAX: u32 = 3;
 
@@ -22,11 +24,16 @@ struct NoAnswer(Duration);
 pub(super) struct BoundedRequests {
     inner: Arc<dyn Requests>,
     limit: Duration,
+    watching: Watching,
 }
 
 impl BoundedRequests {
-    pub(super) fn new(inner: Arc<dyn Requests>, limit: Duration) -> Self {
-        Self { inner, limit }
+    pub(super) fn new(inner: Arc<dyn Requests>, limit: Duration, watching: Watching) -> Self {
+        Self {
+            inner,
+            limit,
+            watching,
+        }
     }
 
     /// Claims, up to [`TRIES_MAX`] times and within the limit in all: the same arrival repeated is answered the same.
@@ -35,24 +42,26 @@ impl BoundedRequests {
         new: &NewRequest,
         now: Timestamp,
     ) -> Result<Arrived, StoreError> {
-        self.tried(|| self.inner.begin(new, now)).await
+        self.tried("begin", || self.inner.begin(new, now)).await
     }
 
     /// Writes, as often: the same write repeated is answered the same.
     pub(super) async fn write(&self, request: &Request) -> Result<RequestWritten, StoreError> {
-        self.tried(|| self.inner.write_request(request)).await
+        self.tried("write_request", || self.inner.write_request(request))
+            .await
     }
 
     /// Writes once.
     pub(super) async fn write_once(&self, request: &Request) -> Result<RequestWritten, StoreError> {
-        self.within(self.inner.write_request(request)).await
+        self.within("write_request", self.inner.write_request(request))
+            .await
     }
 
     pub(super) async fn request(&self, identity: &Identity) -> Result<Option<Request>, StoreError> {
-        self.within(self.inner.request(identity)).await
+        self.within("request", self.inner.request(identity)).await
     }
 
-    async fn tried<T, F>(&self, call: impl Fn() -> F) -> Result<T, StoreError>
+    async fn tried<T, F>(&self, verb: &'static str, call: impl Fn() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
@@ -61,6 +70,7 @@ impl BoundedRequests {
             for _ in 1..TRIES_MAX {
                 match call().await {
                     Err(error) if error.is_transient() => {
+                        self.failed(verb, &error);
                         tracing::warn!(
                             error = &error as &dyn std::error::Error,
                             "the store did not answer"
@@ -73,16 +83,25 @@ impl BoundedRequests {
             }
             call().await
         };
-        self.within(tries).await
+        self.within(verb, tries).await
     }
 
     async fn within<T>(
         &self,
+        verb: &'static str,
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        match tokio::time::timeout(self.limit, call).await {
+        let answer = match tokio::time::timeout(self.limit, call).await {
             Ok(answer) => answer,
             Err(_) => Err(StoreError::Unavailable(Box::new(NoAnswer(self.limit)))),
+        };
+        if let Err(error) = &answer {
+            self.failed(verb, error);
         }
+        answer
+    }
+
+    fn failed(&self, verb: &'static str, error: &StoreError) {
+        self.watching.on(&DoorEvent::StoreError { verb, error });
     }
 }

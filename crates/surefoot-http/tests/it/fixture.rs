@@ -1,7 +1,7 @@
 //! A guarded service whose handlers count their runs, and clients that ask it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -11,10 +11,11 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use surefoot_core::id::{Tenant, Worker};
 use surefoot_core::port::Requests;
-use surefoot_core::request::{Identity, RequestKey, RequestState};
+use surefoot_core::request::{End, Identity, RequestKey, RequestState};
 use surefoot_core::time::{Clock, Timestamp};
 use surefoot_http::{
-    Guard, GuardOptions, IdempotencyLayer, RoutePolicy, Routes, SingleTenant, Tenants,
+    DoorEvent, DoorObserver, Guard, GuardOptions, IdempotencyLayer, RoutePolicy, Routes,
+    SingleTenant, Tenants,
 };
 use surefoot_testkit::{FaultyRequests, FaultyStore, MemoryStore, TokioClock};
 use tower::ServiceExt;
@@ -28,7 +29,12 @@ pub(crate) struct Front {
     pub(crate) faults: FaultyStore,
     pub(crate) clock: Arc<TokioClock>,
     pub(crate) runs: Arc<AtomicUsize>,
+    pub(crate) seen: Seen,
 }
+
+/// What the observer saw, in short.
+#[derive(Clone, Default)]
+pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
 
 /// What a client got.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +84,15 @@ where
     let requests: FaultyRequests = faults.requests(Arc::new(store.clone()));
     let mut options = GuardOptions::new(Worker::new("node").unwrap());
     options.routes = Routes::all(policy);
-    let guard = Guard::new(Arc::new(requests), clock.clone(), tenants, options).unwrap();
+    let seen = Seen::default();
+    let guard = Guard::observed(
+        Arc::new(requests),
+        clock.clone(),
+        tenants,
+        options,
+        seen.clone(),
+    );
+    let guard = guard.unwrap();
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let handler = move |request: Request<Body>| {
@@ -96,6 +110,43 @@ where
         faults,
         clock,
         runs,
+        seen,
+    }
+}
+
+impl DoorObserver for Seen {
+    fn on(&self, event: &DoorEvent<'_>) {
+        let line = match event {
+            DoorEvent::Answered {
+                operation,
+                said,
+                status,
+                ..
+            } => {
+                let operation = operation.map_or_else(String::new, ToString::to_string);
+                format!("answered {operation} {} {}", said.as_str(), status.as_u16())
+            }
+            DoorEvent::RunEnded { end, .. } => match end {
+                End::Answered(kept) => format!("ended {}", kept.status()),
+                End::NothingHappened(why) => format!("nothing happened: {}", why.as_str()),
+                End::Unknown(why) => format!("unknown: {}", why.as_str()),
+            },
+            DoorEvent::LeaseLost { .. } => "lease lost".to_owned(),
+            DoorEvent::NotRecorded { .. } => "not recorded".to_owned(),
+            DoorEvent::RecordGivenUp { .. } => "given up".to_owned(),
+            DoorEvent::Disputed { .. } => "disputed".to_owned(),
+            DoorEvent::RanUnguarded { .. } => "unguarded".to_owned(),
+            DoorEvent::Reconciled(round) => format!("reconciled {}", round.lapsed),
+            DoorEvent::StoreError { verb, .. } => format!("store failed in {verb}"),
+        };
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+impl Seen {
+    /// What was seen since the last look.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 

@@ -7,6 +7,7 @@ mod context;
 mod draft;
 mod fixture;
 mod kept;
+mod observe;
 mod outlive;
 mod proxy;
 mod reconcile;

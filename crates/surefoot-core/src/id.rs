@@ -172,8 +172,29 @@ checked_text!(
     Key, "key", 255, Alphabet::Printable
 );
 checked_text!(
-    /// Jobs of one order key run one at a time, first in first out. 1 to 255 printable bytes.
+    /// Jobs of one order key run one at a time, messages are delivered one at a time, first in first out. 1 to 255 printable
+    /// bytes.
     OrderKey, "order_key", 255, Alphabet::Printable
+);
+checked_text!(
+    /// What a message is about, such as `order.paid`. 1 to 128 bytes of letters, digits and `_ . : / -`.
+    Topic, "topic", 128, Alphabet::Word
+);
+checked_text!(
+    /// Where messages are delivered to. 1 to 128 bytes of letters, digits and `_ . : / -`.
+    SinkName, "sink", 128, Alphabet::Word
+);
+checked_text!(
+    /// Where a message that was received came from. 1 to 128 bytes of letters, digits and `_ . : / -`.
+    Source, "source", 128, Alphabet::Word
+);
+checked_text!(
+    /// Who processes a message that was received. 1 to 128 bytes of letters, digits and `_ . : / -`.
+    Consumer, "consumer", 128, Alphabet::Word
+);
+checked_text!(
+    /// What makes a message one message: the same one, however often it is sent. 1 to 255 printable bytes.
+    MessageId, "message id", 255, Alphabet::Printable
 );
 checked_text!(
     /// Jobs of one concurrency key share their kind's limit per key. 1 to 255 printable bytes.
@@ -185,6 +206,22 @@ impl Tenant {
     #[must_use]
     pub fn single() -> Self {
         Self("default".to_owned())
+    }
+}
+
+impl Source {
+    /// The outbox of the same database: `outbox`.
+    #[must_use]
+    pub fn outbox() -> Self {
+        Self("outbox".to_owned())
+    }
+}
+
+impl MessageId {
+    /// An id from the time of its making and 10 random bytes: a UUID version 7, so ids of later messages sort later.
+    #[must_use]
+    pub fn made(now: Timestamp, random: [u8; 10]) -> Self {
+        Self(JobId::new(now, random).to_string())
     }
 }
 

@@ -6,6 +6,7 @@
 //! - [`job`]: a job, its states, its attempts. [`effect`]: what a job does outside. [`settle`]: what follows from an
 //!   attempt.
 //! - [`request`]: a request of the front door, from its claim to the answer that every repetition gets.
+//! - [`message`]: a message of the outbox, its deliveries, and the receipt of the inbox.
 //! - [`failure`], [`classify`], [`retry_after`]: what a failure means. [`backoff`], [`policy`], [`timeouts`]: how a
 //!   kind is run. [`checklist`]: what must be answered before it is.
 //! - [`payload`], [`canonical`], [`text`], [`id`]: checked values.
@@ -19,6 +20,7 @@ pub mod error;
 pub mod failure;
 pub mod id;
 pub mod job;
+pub mod message;
 pub mod payload;
 pub mod policy;
 pub mod port;

@@ -7,6 +7,7 @@ use super::{Act, Answer};
 #[derive(Debug)]
 pub(super) struct Ledger {
     pub(super) deduplicates: bool,
+    pub(super) witnesses: bool,
     pub(super) script: VecDeque<Act>,
     pub(super) scripts_for: BTreeMap<String, VecDeque<Act>>,
     pub(super) calls: u64,
@@ -89,6 +90,7 @@ impl Default for Ledger {
     fn default() -> Self {
         Self {
             deduplicates: true,
+            witnesses: true,
             script: VecDeque::new(),
             scripts_for: BTreeMap::new(),
             calls: 0,

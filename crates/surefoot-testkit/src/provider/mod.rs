@@ -23,7 +23,8 @@ pub use ledger::{Received, Report, Seen};
 /// It deduplicates: a second call under a key applies nothing and gets the first answer, until
 /// [`deduplicates`](Self::deduplicates) turns that off. A call without a key always applies. `GET /applied/{key}`
 /// tells how often a key was called and applied; `GET /effects/{key}` is the look-up that a provider may offer: 200
-/// with the answer of the effect, or 404. Looking up counts as no call.
+/// with the answer of the effect, or 404. `GET /outcome` with an `Idempotency-Key` is what `surefoot proxy --verify` asks:
+/// the answer says in `surefoot-outcome` whether there is an effect. Looking up counts as no call.
 ///
 /// It counts per key without a limit, so it lives as long as one test. When it is dropped it stops: calls that hang
 /// end, and connections that are still open are reset at their next call.
@@ -71,6 +72,11 @@ impl ScriptedProvider {
     /// Whether a second call under the same key applies nothing. It does at first.
     pub fn deduplicates(&self, deduplicates: bool) {
         self.ledger().deduplicates = deduplicates;
+    }
+
+    /// Whether it can say at `GET /outcome` what became of a call. It can at first; else that answers 503.
+    pub fn witnesses(&self, witnesses: bool) {
+        self.ledger().witnesses = witnesses;
     }
 
     /// What the next calls meet, one after the other, after what was scripted before.

@@ -19,6 +19,7 @@ pub(super) async fn serve(listener: TcpListener, shared: Shared) {
     let routes = Router::new()
         .route("/applied/{*key}", get(applied))
         .route("/effects/{*key}", get(effect))
+        .route("/outcome", get(outcome))
         .fallback(call)
         .with_state(shared);
     let server = axum::serve(
@@ -43,6 +44,26 @@ async fn effect(State(shared): State<Shared>, Path(key): Path<String>) -> Respon
         Some(answer) => response(Answer::new(200, answer.body.clone())),
         None => StatusCode::NOT_FOUND.into_response(),
     }
+}
+
+/// What a service answers that is asked what became of a request: the answer of its effect, or that there is none.
+async fn outcome(State(shared): State<Shared>, headers: HeaderMap) -> Response {
+    let (asked, ledger) = (text(&headers, "idempotency-key"), shared.ledger());
+    // An RFC 8941 string, or the bare key.
+    let key = asked.map(|key| key.trim_matches('"').to_owned());
+    let Some(key) = key.filter(|_| ledger.witnesses) else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    let (word, mut answer) = match ledger.effect(&key) {
+        Some(answer) => ("happened", response(answer.clone())),
+        None => (
+            "nothing-happened",
+            response(Answer::new(200, String::new())),
+        ),
+    };
+    let headers = answer.headers_mut();
+    headers.insert("surefoot-outcome", HeaderValue::from_static(word));
+    answer
 }
 
 async fn call(

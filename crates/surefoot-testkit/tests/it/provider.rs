@@ -148,6 +148,27 @@ async fn effects_can_be_looked_up() {
 }
 
 #[tokio::test]
+async fn it_says_what_became_of_a_call() {
+    let provider = ScriptedProvider::start().await.unwrap();
+    let asked = async || {
+        let request =
+            "GET /outcome HTTP/1.1\r\nhost: x\r\nconnection: close\r\nidempotency-key: \"a\"\r\n\r\n";
+        sent(&provider, request.to_owned()).await.unwrap()
+    };
+    assert!(
+        asked()
+            .await
+            .contains("surefoot-outcome: nothing-happened\r\n")
+    );
+    posted(&provider, "a").await.unwrap();
+    let answer = asked().await;
+    assert!(answer.contains("surefoot-outcome: happened\r\n"));
+    assert_eq!(body(&answer), r#"{"effect":1}"#);
+    provider.witnesses(false);
+    assert!(!asked().await.contains("surefoot-outcome"));
+}
+
+#[tokio::test]
 async fn answers_are_as_scripted() {
     let provider = ScriptedProvider::start().await.unwrap();
     provider.script([

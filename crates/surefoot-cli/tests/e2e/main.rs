@@ -8,6 +8,7 @@
 )]
 
 mod api;
+mod asking;
 mod check;
 mod conform;
 mod crash;
@@ -23,4 +24,6 @@ mod process;
 mod proxy;
 mod pull_workers;
 mod refusals;
+mod requests_killed;
+mod requests_many;
 mod telemetry;

@@ -10,15 +10,18 @@ use crate::api::until;
 use crate::process::{Folder, Node, command};
 
 /// Starts a proxy on a free port.
-fn proxy(folder: &Folder, provider: &ScriptedProvider, arguments: &[&str]) -> Node {
-    let url = provider.url();
+pub(crate) fn proxy(folder: &Folder, provider: &ScriptedProvider, arguments: &[&str]) -> Node {
+    proxy_before(folder, &provider.url(), arguments)
+}
+
+pub(crate) fn proxy_before(folder: &Folder, upstream: &str, arguments: &[&str]) -> Node {
     let first = [
         "proxy",
         "--json",
         "--listen",
         "127.0.0.1:0",
         "--upstream",
-        &url,
+        upstream,
     ];
     let arguments = [&first, arguments].concat();
     Node::start(
@@ -27,7 +30,7 @@ fn proxy(folder: &Folder, provider: &ScriptedProvider, arguments: &[&str]) -> No
     )
 }
 
-fn client() -> Client {
+pub(crate) fn client() -> Client {
     // An error says that another test of this process chose it before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::new()

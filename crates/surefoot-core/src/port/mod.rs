@@ -21,6 +21,7 @@ mod record;
 mod requests;
 mod steer;
 mod store;
+mod transactions;
 
 pub use advance::*;
 pub use effect::*;
@@ -32,3 +33,4 @@ pub use record::*;
 pub use requests::*;
 pub use steer::*;
 pub use store::*;
+pub use transactions::*;

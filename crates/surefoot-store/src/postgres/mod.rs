@@ -44,6 +44,7 @@ mod request;
 mod request_forget;
 mod request_list;
 mod request_port;
+mod request_transaction;
 mod row;
 mod schema;
 mod settle;
@@ -53,5 +54,6 @@ mod steer;
 mod store;
 
 pub use options::PostgresOptions;
+pub use request_transaction::PostgresRequestTransactions;
 pub use sqlx;
 pub use store::PostgresStore;

@@ -44,6 +44,7 @@ mod request;
 mod request_forget;
 mod request_list;
 mod request_port;
+mod request_transaction;
 mod retention;
 mod row;
 mod schema;
@@ -58,5 +59,6 @@ mod tally;
 mod writer;
 
 pub use fault::store_error;
+pub use request_transaction::{SqliteRequestTransactions, SqliteTransaction};
 pub use rusqlite;
 pub use store::SqliteStore;

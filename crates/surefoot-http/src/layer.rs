@@ -2,11 +2,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::Body;
 use bytes::Bytes;
 use http::{Request, Response};
+use surefoot_core::port::RequestTransactions;
 use tower::{Layer, Service};
 
 use crate::guard::{BoxError, Guard};
@@ -59,6 +61,102 @@ impl<S> Layer<S> for IdempotencyLayer {
             guard: self.0.clone(),
             inner,
         }
+    }
+}
+
+/// Guards a service whose handlers write in the transaction in which their request is claimed: claim, rows, messages, jobs and
+/// answer are one commit, or nothing happened. A twin is told at once that it is running.
+///
+/// A handler takes [`InTransaction`](crate::InTransaction). Put the layer around the routes whose handlers do, and let those
+/// routes need a key ([`Need::Required`](crate::Need::Required)): without one there is no transaction.
+///
+/// The lease and [`Keep`](surefoot_core::request::Keep) of the route mean nothing here: what is committed is kept, what is not
+/// has not happened. A handler has the route's `run_max`, and should end long before: its transaction holds locks.
+#[derive(Debug)]
+pub struct TransactionLayer<T> {
+    guard: Guard,
+    transactions: Arc<T>,
+}
+
+impl<T: RequestTransactions> TransactionLayer<T> {
+    /// A layer of this guard. `transactions` is of the store of its requests.
+    #[must_use]
+    pub fn new(guard: Guard, transactions: T) -> Self {
+        Self {
+            guard,
+            transactions: Arc::new(transactions),
+        }
+    }
+}
+
+impl<T> Clone for TransactionLayer<T> {
+    fn clone(&self) -> Self {
+        Self {
+            guard: self.guard.clone(),
+            transactions: self.transactions.clone(),
+        }
+    }
+}
+
+impl<S, T> Layer<S> for TransactionLayer<T> {
+    type Service = Transactional<S, T>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Transactional {
+            layer: self.clone(),
+            inner,
+        }
+    }
+}
+
+/// A service that is guarded in transactions.
+#[derive(Debug)]
+pub struct Transactional<S, T> {
+    layer: TransactionLayer<T>,
+    inner: S,
+}
+
+impl<S: Clone, T> Clone for Transactional<S, T> {
+    fn clone(&self) -> Self {
+        Self {
+            layer: self.layer.clone(),
+            inner: self.inner.clone(),
+        }
+    }
+}
+
+impl<S, B, A, T> Service<Request<B>> for Transactional<S, T>
+where
+    T: RequestTransactions,
+    S: Service<Request<Body>, Response = Response<A>> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError> + Send + 'static,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+    A: http_body::Body<Data = Bytes> + Send + 'static,
+    A::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // The service that was polled ready is the one that is called; a clone takes its place.
+        let clone = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, clone);
+        let TransactionLayer {
+            guard,
+            transactions,
+        } = self.layer.clone();
+        let request = request.map(Body::new);
+        Box::pin(async move {
+            let call = move |request| async move { Ok(inner.call(request).await?.map(Body::new)) };
+            guard.handle_in(request, transactions, call).await
+        })
     }
 }
 

@@ -31,12 +31,13 @@ mod route;
 mod stall;
 mod tenant;
 mod told;
+mod transaction;
 mod witness;
 
 pub use context::RequestContext;
 pub use guard::{BoxError, Guard};
 pub use intent::{Answered, IntentKey, WAIT_MAX};
-pub use layer::{Idempotency, IdempotencyLayer};
+pub use layer::{Idempotency, IdempotencyLayer, TransactionLayer, Transactional};
 pub use observe::{DoorEvent, DoorObserver, NoDoorObserver, Said};
 pub use options::{GuardOptions, GuardRefused};
 pub use proxy::{Proxy, ProxyDrained, ProxyOptions, ProxyRefused, VerifyByUrl};
@@ -48,4 +49,5 @@ pub use tenant::{
     TokenTooShort, TrustedHeader,
 };
 pub use told::{OUTCOME, Told};
+pub use transaction::InTransaction;
 pub use witness::{Resolved, resolve};

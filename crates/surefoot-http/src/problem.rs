@@ -64,6 +64,8 @@ kinds! {
     DEADLINE_PASSED = "deadline-passed", GATEWAY_TIMEOUT, "The deadline has passed";
     /// The store does not answer, and nothing was run.
     STORE_UNAVAILABLE = "store-unavailable", SERVICE_UNAVAILABLE, "The request cannot be remembered, so it was not run";
+    /// The handler did not commit: all of it was rolled back, and the same request may be sent again.
+    ROLLED_BACK = "rolled-back", INTERNAL_SERVER_ERROR, "The request was rolled back";
     /// Too many requests are under way.
     TOO_BUSY = "too-busy", SERVICE_UNAVAILABLE, "Too many requests are under way";
     /// The service behind the proxy was not reached: nothing happened.

@@ -230,7 +230,7 @@ impl Exchange {
 
 impl Guard {
     /// What repetitions are told after this end.
-    fn over(&self, end: End) -> Arrived {
+    pub(super) fn over(&self, end: End) -> Arrived {
         let now = self.0.clock.now();
         match end {
             End::Answered(Kept::Response(response)) => Arrived::Replay {
@@ -253,7 +253,7 @@ impl Guard {
     }
 }
 
-fn answer(head: &Parts, body: Kind, nothing_happened: bool) -> Answer {
+pub(super) fn answer(head: &Parts, body: Kind, nothing_happened: bool) -> Answer {
     let headers = head.headers.iter();
     Answer {
         status: head.status.as_u16(),
@@ -265,7 +265,8 @@ fn answer(head: &Parts, body: Kind, nothing_happened: bool) -> Answer {
     }
 }
 
-fn marked(mut response: Response<Body>, error: Option<&'static str>) -> Response<Body> {
+/// An answer of the service's own, with this word where one is due.
+pub(super) fn marked(mut response: Response<Body>, error: Option<&'static str>) -> Response<Body> {
     mark::write(response.headers_mut(), Some(Status::Executed), error);
     response
 }

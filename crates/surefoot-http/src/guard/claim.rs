@@ -51,43 +51,40 @@ impl Guard {
         Ok(waited.unwrap_or(arrived))
     }
 
-    /// Shares what the first arrival of the same request on this node is told; the store is asked only when that one is gone.
+    /// Shares what the first arrival of the same request on this node is told, for at most until `until`; `None` when that one
+    /// is gone without a word, and the store is to be asked.
     pub(super) async fn follow<T>(
         &self,
         mut first: watch::Receiver<Standing>,
-        new: &NewRequest,
-        wait: Duration,
+        until: Instant,
         client: &mut oneshot::Sender<T>,
-    ) -> Result<Arrived, StoreError> {
-        let until = Instant::now() + wait;
+    ) -> Option<Result<Arrived, StoreError>> {
         let running = Arrived::Running {
             retry_after: RETRY_AFTER_MIN,
         };
         loop {
             let standing = first.borrow_and_update().clone();
             let told = match standing {
-                Standing::Over(arrived) => return Ok(arrived),
-                Standing::Failed => return Err(StoreError::Unavailable(Box::new(FirstFailed))),
-                Standing::Running if Instant::now() >= until => return Ok(running),
+                Standing::Over(arrived) => return Some(Ok(arrived)),
+                Standing::Failed => {
+                    return Some(Err(StoreError::Unavailable(Box::new(FirstFailed))));
+                }
+                Standing::Running if Instant::now() >= until => return Some(Ok(running)),
                 Standing::Running => tokio::select! {
-                    () = client.closed() => return Ok(running),
+                    () = client.closed() => return Some(Ok(running)),
                     told = tokio::time::timeout_at(until, first.changed()) => told,
                 },
                 Standing::Claiming => Ok(first.changed().await),
             };
             match told {
                 Ok(Ok(())) | Err(_) => {}
-                Ok(Err(_)) => {
-                    return self
-                        .claim(new, until.saturating_duration_since(Instant::now()), client)
-                        .await;
-                }
+                Ok(Err(_)) => return None,
             }
         }
     }
 
     /// What became of the run that is under way; `None` when the time is over first.
-    async fn wait(&self, new: &NewRequest, until: Instant) -> Option<Arrived> {
+    pub(super) async fn wait(&self, new: &NewRequest, until: Instant) -> Option<Arrived> {
         let mut pause = LOOK_FIRST;
         loop {
             let next = Instant::now() + pause;

@@ -3,7 +3,8 @@
 //! unless a route waives that, and never runs one twice.
 //!
 //! `admit` reads what is needed of a request, `claim` asks the store and `local` spares it repetitions, `run` carries it out under a `lease`, `answer` takes
-//! the handler's answer apart, `record` writes the end down, `reply` says to a client what is known.
+//! the handler's answer apart, `record` writes the end down, `reply` says to a client what is known. `transact` does all of it in
+//! one transaction.
 
 mod admit;
 mod answer;
@@ -16,13 +17,14 @@ mod record;
 mod reply;
 mod run;
 mod store;
+mod transact;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use http::{Request, Response};
-use surefoot_core::port::Requests;
+use surefoot_core::port::{RequestTransactions, Requests};
 use surefoot_core::request::RequestId;
 use surefoot_core::time::Clock;
 use surefoot_policy::context::Ambient;
@@ -36,6 +38,7 @@ use crate::options::{GuardOptions, GuardRefused};
 use crate::problem::{INTERNAL, Problem, TOO_BUSY};
 use crate::tenant::Tenants;
 use crate::told::Told;
+use crate::transaction::NoTransaction;
 use admit::{Admission, Admitted, Asked, Keyed};
 pub(crate) use body::{Unread, read};
 use local::Locals;
@@ -149,6 +152,50 @@ impl Guard {
         Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
         E: Into<BoxError> + Send + 'static,
     {
+        let guard = self.clone();
+        let carry_out = |asked, ambient, call, reply| async move {
+            guard.carry_out(asked, ambient, call, reply).await;
+        };
+        self.serve(request, call, carry_out).await
+    }
+
+    /// Carries out a request in one transaction, or says what became of it.
+    pub(crate) async fn handle_in<T, F, Fut, E>(
+        &self,
+        mut request: Request<Body>,
+        transactions: Arc<T>,
+        call: F,
+    ) -> Result<Response<Body>, E>
+    where
+        T: RequestTransactions,
+        F: FnOnce(Request<Body>) -> Fut + Send + 'static,
+        Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
+        E: Into<BoxError> + Send + 'static,
+    {
+        let guard = self.clone();
+        let none = NoTransaction(self.0.options.problems.clone());
+        request.extensions_mut().insert(none);
+        let carry_out = |asked, ambient, call, reply| async move {
+            guard
+                .carry_out_in(asked, ambient, transactions, call, reply)
+                .await;
+        };
+        self.serve(request, call, carry_out).await
+    }
+
+    /// Tells what is to be done with a request, has it done, and says what was answered.
+    async fn serve<F, Fut, E, C, Carried>(
+        &self,
+        request: Request<Body>,
+        call: F,
+        carry_out: C,
+    ) -> Result<Response<Body>, E>
+    where
+        F: FnOnce(Request<Body>) -> Fut,
+        Fut: Future<Output = Result<Response<Body>, E>>,
+        C: FnOnce(Asked, Ambient, F, Reply) -> Carried,
+        Carried: Future<Output = ()> + Send + 'static,
+    {
         let arrived_at = Instant::now();
         let Admission {
             operation,
@@ -160,10 +207,7 @@ impl Guard {
                 pass(*request, ambient, status, call).await?
             }
             Ok((Admitted::Guarded(keyed), ambient)) => {
-                let guard = self.clone();
-                let carry_out = |asked, reply| async move {
-                    guard.carry_out(asked, ambient, call, reply).await;
-                };
+                let carry_out = |asked, reply| carry_out(asked, ambient, call, reply);
                 self.guarded(keyed, carry_out).await
             }
         };

@@ -10,6 +10,7 @@ use surefoot_core::request::{Arrived, End, NewRequest};
 use surefoot_policy::clock::{Clock as _, TokioClock};
 use surefoot_policy::context::Ambient;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::admit::Asked;
@@ -23,7 +24,7 @@ use crate::problem::{DEADLINE_PASSED, INTERNAL, Problem, STORE_UNAVAILABLE};
 use crate::route::StoreAway;
 
 /// When a client may come back that was refused because the store is away.
-const AWAY_RETRY_AFTER: Duration = Duration::from_secs(1);
+pub(super) const AWAY_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Whom to tell; nobody listens any more when the client has gone.
 pub(super) type Reply = oneshot::Sender<Response<Body>>;
@@ -58,10 +59,17 @@ impl Guard {
                 (arrived.is_ok().then_some(lead), arrived)
             }
             Joined::Apart => (None, self.claim(&new, policy.wait, &mut reply).await),
-            Joined::Other(first) => (
-                None,
-                self.follow(first, &new, policy.wait, &mut reply).await,
-            ),
+            Joined::Other(first) => {
+                let until = Instant::now() + policy.wait;
+                let arrived = match self.follow(first, until, &mut reply).await {
+                    Some(arrived) => arrived,
+                    None => {
+                        let left = until.saturating_duration_since(Instant::now());
+                        self.claim(&new, left, &mut reply).await
+                    }
+                };
+                (None, arrived)
+            }
         };
         match arrived {
             Ok(Arrived::Run(record)) => {

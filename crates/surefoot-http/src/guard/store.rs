@@ -86,7 +86,8 @@ impl BoundedRequests {
         self.within(verb, tries).await
     }
 
-    async fn within<T>(
+    /// Waits for one call of the store, within the limit.
+    pub(super) async fn within<T>(
         &self,
         verb: &'static str,
         call: impl Future<Output = Result<T, StoreError>>,

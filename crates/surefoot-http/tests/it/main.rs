@@ -12,3 +12,4 @@ mod outlive;
 mod proxy;
 mod reconcile;
 mod store;
+mod transact;

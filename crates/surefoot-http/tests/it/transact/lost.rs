@@ -1,0 +1,105 @@
+//! Commits whose answer never came.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use surefoot_core::error::StoreError;
+use surefoot_core::port::{Committed, Opened, RequestTransactions};
+use surefoot_core::request::{NewRequest, Request, RequestState};
+use surefoot_core::time::Timestamp;
+
+use super::bank::{Bank, Stand, policy};
+
+/// Loses answers.
+struct Loses<B> {
+    bank: B,
+    /// Whether the commit took effect.
+    commits: bool,
+    /// Whether nothing is answered after the commit.
+    is_away: bool,
+    lost: Arc<AtomicBool>,
+}
+
+fn away() -> StoreError {
+    StoreError::Unavailable("the connection broke".into())
+}
+
+#[async_trait]
+impl<B: Bank> RequestTransactions for Loses<B> {
+    type Transaction = B::Transaction;
+
+    async fn open(
+        &self,
+        new: &NewRequest,
+        now: Timestamp,
+    ) -> Result<Opened<B::Transaction>, StoreError> {
+        if self.is_away && self.lost.load(Ordering::SeqCst) {
+            return Err(away());
+        }
+        self.bank.open(new, now).await
+    }
+
+    async fn commit(&self, transaction: B::Transaction, request: &Request) -> Committed {
+        if self.commits {
+            let committed = self.bank.commit(transaction, request).await;
+            assert!(matches!(committed, Committed::Yes), "{committed:?}");
+        } else {
+            self.bank.roll_back(transaction).await;
+        }
+        self.lost.store(true, Ordering::SeqCst);
+        Committed::Unknown(away())
+    }
+
+    async fn roll_back(&self, transaction: B::Transaction) {
+        self.bank.roll_back(transaction).await;
+    }
+}
+
+fn stand<B: Bank>(bank: B, commits: bool, is_away: bool) -> Stand<B> {
+    let loses = Loses {
+        bank: bank.clone(),
+        commits,
+        is_away,
+        lost: Arc::default(),
+    };
+    Stand::with(bank, loses, policy())
+}
+
+pub(crate) async fn a_commit_whose_answer_was_lost_is_found_on_record<B: Bank>(bank: B) {
+    let stand = stand(bank, true, false);
+    let told = stand.post("k", "commit").await;
+    assert_eq!(told.marks(), (201, Some("executed"), None));
+    assert_eq!(
+        stand.post("k", "commit").await.marks(),
+        (201, Some("replayed"), None)
+    );
+    assert_eq!(stand.rows().await, (1, 1));
+}
+
+pub(crate) async fn a_commit_that_was_lost_itself_happened_not_at_all<B: Bank>(bank: B) {
+    let stand = stand(bank, false, false);
+    let told = stand.post("k", "commit").await;
+    assert_eq!(told.marks(), (503, None, Some("store-unavailable")));
+    assert_eq!((stand.rows().await, stand.state("k").await), ((0, 0), None));
+}
+
+pub(crate) async fn a_commit_that_nobody_can_look_up_is_unknown_until_the_next_arrival<B: Bank>(
+    bank: B,
+) {
+    let stand = stand(bank.clone(), true, true);
+    let told = stand.post("k", "commit").await;
+    assert_eq!(
+        told.marks(),
+        (409, None, Some("outcome-unknown")),
+        "honest-unknown"
+    );
+    let state = stand.state("k").await;
+    assert!(
+        matches!(state, Some(RequestState::Finished { .. })),
+        "{state:?}"
+    );
+    let again = stand.node(bank, policy()).post("k", "commit").await;
+    assert_eq!(again.marks(), (201, Some("replayed"), None));
+    assert_eq!(stand.rows().await, (1, 1));
+}

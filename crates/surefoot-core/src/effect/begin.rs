@@ -87,6 +87,7 @@ pub fn remembered(declared: &Declared, job: &LeasedJob, result: Payload, now: Ti
         cost: Cost {
             reserved: declared.cost,
             settled: Some(declared.cost),
+            earlier: 0,
         },
         state: EffectState::Confirmed {
             at: now,
@@ -152,6 +153,7 @@ fn first(declared: &Declared, job: &LeasedJob, leaves_by: Timestamp, now: Timest
         cost: Cost {
             reserved: declared.cost,
             settled: None,
+            earlier: 0,
         },
         state: intended(job.state.epoch, now),
         disputes: Vec::new(),
@@ -173,11 +175,35 @@ fn again(
         leaves_by: effect.leaves_by.max(Some(leaves_by)),
         in_doubt: declared.terms.unknown.second_call_matters()
             && (effect.in_doubt || effect.is_open()),
-        cost: Cost {
-            reserved: declared.cost.max(effect.cost.reserved),
-            settled: None,
-        },
+        cost: cost_again(effect, declared),
         ..effect.next(intended(job.state.epoch, now))
+    }
+}
+
+/// Under one key a provider charges once, however often it is called. What may simply be repeated is paid for each time,
+/// so a call of which nobody heard stays booked beside the next one.
+fn cost_again(effect: &Effect, declared: &Declared) -> Cost {
+    let Cost {
+        reserved, earlier, ..
+    } = effect.cost;
+    match declared.terms.unknown {
+        Unknown::Repeatable if effect.is_open() => Cost {
+            reserved: declared.cost,
+            settled: None,
+            earlier: earlier.saturating_add(reserved),
+        },
+        Unknown::Repeatable => Cost {
+            reserved: declared.cost,
+            settled: None,
+            earlier,
+        },
+        Unknown::Step | Unknown::Verify { .. } | Unknown::SameKey { .. } | Unknown::AtMostOnce => {
+            Cost {
+                reserved: declared.cost.max(reserved),
+                settled: None,
+                earlier,
+            }
+        }
     }
 }
 

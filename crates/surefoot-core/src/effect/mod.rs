@@ -195,13 +195,18 @@ pub struct Cost {
     pub reserved: u64,
     /// What it cost in the end; 0 once it is known that it did not happen.
     pub settled: Option<u64>,
+    /// What earlier calls may have cost that were never heard of again. Only where each call is paid for by itself
+    /// ([`Unknown::Repeatable`]): under one key a provider charges once.
+    pub earlier: u64,
 }
 
 impl Cost {
     /// What is booked at present: an unknown outcome is never free.
     #[must_use]
     pub fn booked(self) -> u64 {
-        self.settled.unwrap_or(self.reserved)
+        self.settled
+            .unwrap_or(self.reserved)
+            .saturating_add(self.earlier)
     }
 }
 

@@ -304,6 +304,31 @@ fn happened_counts_at_any_time() {
 }
 
 #[test]
+fn what_is_repeated_is_paid_for_each_time() {
+    let cases = [
+        (declared(Unknown::Repeatable), 7 + 5),
+        (declared(Unknown::SameKey { ttl: None }), 5),
+    ];
+    for (declared, booked) in cases {
+        let silent = Answer::MaybeApplied("time-out".into());
+        let timed_out = answered(&sent(&declared), silent, Some(at(2)), at(12));
+        assert_eq!(timed_out.cost.booked(), 7);
+        let Begin::Send(second) = begin(Some(&timed_out), &declared, &job(2), at(25), at(20))
+        else {
+            panic!("it is sent again");
+        };
+        let applied = Answer::Applied {
+            result: result(),
+            cost: Some(5),
+        };
+        let confirmed = answered(&second, applied, Some(at(20)), at(22));
+        assert_eq!(confirmed.cost.booked(), booked, "{declared:?}");
+        let refused = answered(&second, Answer::Rejected("no".into()), Some(at(20)), at(22));
+        assert_eq!(refused.cost.booked(), 7, "{declared:?}");
+    }
+}
+
+#[test]
 fn questions_are_bounded_in_number_and_in_time() {
     let still = |ask_again_in| Verdict::StillUnknown { ask_again_in };
     let mut effect = answered(

@@ -65,6 +65,7 @@ fn read(job: JobId, place: u32, text: &str) -> Result<Effect, Fault> {
         cost: Cost {
             reserved: document.cost.reserved,
             settled: document.cost.settled,
+            earlier: document.cost.earlier,
         },
         state: state(document.state)?,
         disputes: document

@@ -63,6 +63,16 @@ pub(super) struct Cost {
     pub(super) reserved: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) settled: Option<u64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) earlier: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes the field by reference"
+)]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A result is the text of a payload as a JSON string, not as JSON: only so every byte of it stays.

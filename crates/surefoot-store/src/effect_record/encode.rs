@@ -53,6 +53,7 @@ fn cost(cost: Cost) -> document::Cost {
     document::Cost {
         reserved: cost.reserved,
         settled: cost.settled,
+        earlier: cost.earlier,
     }
 }
 

@@ -46,6 +46,7 @@ fn effect(state: EffectState) -> Effect {
         cost: Cost {
             reserved: 1_500_000,
             settled: None,
+            earlier: 0,
         },
         state,
         disputes: vec![Dispute {
@@ -159,17 +160,21 @@ fn numbers_keep_every_digit() {
         Unknown::AtMostOnce,
         Unknown::Repeatable,
     ] {
-        for (reserved, settled) in [
-            (0, None),
-            (u64::MAX, Some(u64::MAX - 1)),
-            (9_007_199_254_740_993, Some(0)),
+        for (reserved, settled, earlier) in [
+            (0, None, 0),
+            (u64::MAX, Some(u64::MAX - 1), 1),
+            (9_007_199_254_740_993, Some(0), u64::MAX),
         ] {
             same(&Effect {
                 terms: EffectTerms {
                     unknown,
                     timeout: Duration::from_nanos(1),
                 },
-                cost: Cost { reserved, settled },
+                cost: Cost {
+                    reserved,
+                    settled,
+                    earlier,
+                },
                 generation: u32::MAX,
                 version: u32::MAX,
                 sends: u32::MAX,

@@ -213,6 +213,7 @@ fn costs() -> Vec<Cost> {
             settled.map(|settled| Cost {
                 reserved: *reserved,
                 settled,
+                earlier: u64::MAX - reserved,
             })
         })
         .collect()

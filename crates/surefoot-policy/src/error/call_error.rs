@@ -192,8 +192,8 @@ impl<E> CallError<E> {
         }
     }
 
-    /// What a job reports of it. A rejection puts the job off and uses up no attempt; what may have been applied
-    /// is unknown and not merely failed.
+    /// What a job reports of it, with what may have happened at the other end. A rejection puts the job off and uses up no
+    /// attempt; what may have been applied is unknown and not merely failed.
     #[must_use]
     pub fn into_failure(self) -> Failure
     where
@@ -202,19 +202,25 @@ impl<E> CallError<E> {
         /// When nobody said when to come back.
         const PUT_OFF: Duration = Duration::from_secs(5);
         let text = self.to_string();
-        if self.is_rejection() || self.health == Health::Throttled {
-            return Failure::rate_limited(self.retry_after.unwrap_or(PUT_OFF), text);
-        }
-        match (self.class, self.certainty) {
-            (Class::Cancelled, _) => Failure::cancelled(text),
-            (_, Certainty::MaybeApplied | Certainty::Applied) | (Class::Unknown, _) => {
-                Failure::unknown(text)
+        let certainty = Some(self.certainty);
+        let failure = if self.is_rejection() || self.health == Health::Throttled {
+            Failure::rate_limited(self.retry_after.unwrap_or(PUT_OFF), text)
+        } else {
+            match (self.class, self.certainty) {
+                (Class::Cancelled, _) => Failure::cancelled(text),
+                (_, Certainty::MaybeApplied | Certainty::Applied) | (Class::Unknown, _) => {
+                    Failure::unknown(text)
+                }
+                (Class::Permanent, _) => Failure::permanent(text),
+                (Class::Transient, _) => match self.retry_after {
+                    Some(after) => Failure::retry_after(after, text),
+                    None => Failure::transient(text),
+                },
             }
-            (Class::Permanent, _) => Failure::permanent(text),
-            (Class::Transient, _) => match self.retry_after {
-                Some(after) => Failure::retry_after(after, text),
-                None => Failure::transient(text),
-            },
+        };
+        Failure {
+            certainty,
+            ..failure
         }
     }
 }
@@ -316,6 +322,33 @@ mod tests {
             "the call of psp failed, no further attempt: not_repeatable: boom"
         );
         assert_eq!(unknown.into_failure().class, Class::Unknown);
+    }
+
+    #[test]
+    fn a_job_is_told_what_may_have_happened_at_the_other_end() {
+        let table = [
+            (NotSent, Meaning::NOT_SENT),
+            (Rejected, Meaning::REFUSED),
+            (Rejected, Meaning::THROTTLED),
+            // The first attempt timed out, the second one was turned away.
+            (MaybeApplied, Meaning::THROTTLED),
+        ];
+        for (certainty, meaning) in table {
+            let story = Box::new(Story {
+                attempts: Vec::new(),
+                source: Some("boom".to_owned()),
+            });
+            let attempts = Suppressed::Attempts;
+            let error = CallError::failed(
+                "psp".into(),
+                Kind::Failed,
+                certainty,
+                meaning,
+                attempts,
+                story,
+            );
+            assert_eq!(error.into_failure().certainty(), certainty, "{meaning:?}");
+        }
     }
 
     #[test]

@@ -43,11 +43,15 @@ impl Readers {
     }
 
     /// Runs `work` on one consistent view of the file.
-    pub(super) async fn read<T: Send + 'static>(
+    pub(super) async fn read<T, E>(
         &self,
         name: &'static str,
-        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         let (reply, answer) = oneshot::channel();
         let read: Read = Box::new(move |connection| {
             if !reply.is_closed() {
@@ -57,7 +61,7 @@ impl Readers {
             }
         });
         self.inbox.put(read, Urgency::Ordinary).await?;
-        answer.await.map_err(|_| closed())?
+        answer.await.unwrap_or_else(|_| Err(closed().into()))
     }
 }
 
@@ -77,10 +81,10 @@ fn run(connection: &Connection, inbox: &Mailbox<Read>) {
     }
 }
 
-fn in_one_view<T>(
+fn in_one_view<T, E: From<StoreError>>(
     connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+    work: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, E> {
     let view = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)
         .map_err(store_error)?;
     let found = work(&view)?;

@@ -86,6 +86,22 @@ impl SqliteStore {
         .await
     }
 
+    /// Runs `work` on a reader thread, on one consistent view of the file and a connection that cannot write: the way to
+    /// read rows of one's own. It holds up no writer. `work` must be short; there are few readers.
+    ///
+    /// # Errors
+    /// The error of `work`; else those of the view.
+    pub async fn view<T, E>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.shared.readers.read("view", work).await
+    }
+
     pub(super) fn inbox(&self) -> Arc<Inbox> {
         self.shared.inbox.clone()
     }

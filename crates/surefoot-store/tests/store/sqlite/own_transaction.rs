@@ -1,6 +1,6 @@
 //! The caller's own transaction: a job is there if and only if that transaction commits.
 
-use rusqlite::{Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use surefoot_core::error::StoreError;
 use surefoot_core::port::{Enqueued, Store};
 use surefoot_store::sqlite::{SqliteStore, store_error};
@@ -170,4 +170,32 @@ async fn one_that_ends_the_transaction_is_told_and_the_store_goes_on() {
     );
     store.enqueue(&[job("mail")], START).await.unwrap();
     assert_eq!(take(&store, "mail", 10).await.len(), 1);
+}
+
+#[tokio::test]
+async fn rows_of_ones_own_are_read_beside_the_writer_and_a_view_cannot_write() {
+    let (_place, store) = shop().await;
+    let insert = |tx: &Transaction<'_>| {
+        tx.execute("insert into orders values (7)", ())
+            .map_err(store_error)
+    };
+    store.write(insert).await.unwrap();
+    let count = |view: &Connection| {
+        view.query_row("select count(*) from orders", (), |row| row.get(0))
+            .map_err(store_error)
+    };
+    let orders: i64 = store.view(count).await.unwrap();
+    assert_eq!(orders, 1);
+    let refused = store
+        .view(|view| {
+            view.execute("insert into orders values (8)", ())
+                .map_err(store_error)
+        })
+        .await;
+    assert!(
+        matches!(refused, Err(StoreError::Refused(_))),
+        "{refused:?}"
+    );
+    let orders: i64 = store.view(count).await.unwrap();
+    assert_eq!(orders, 1);
 }

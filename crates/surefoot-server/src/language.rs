@@ -7,9 +7,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
 use std::convert::Infallible;
 
-/// A language that texts for people come in.
+/// A language that texts for people come in; an axum handler takes it as an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Language {
+pub enum Language {
     /// English, also for whoever names no language that we have.
     #[default]
     English,
@@ -24,7 +24,8 @@ impl Language {
     const ALL: [Self; 2] = [Self::English, Self::Vietnamese];
 
     /// The BCP 47 tag.
-    pub(crate) const fn tag(self) -> &'static str {
+    #[must_use]
+    pub const fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
             Self::Vietnamese => "vi",
@@ -32,15 +33,17 @@ impl Language {
     }
 
     /// The headers of an answer that holds texts in this language.
-    pub(crate) fn headers(self) -> [(HeaderName, HeaderValue); 2] {
+    #[must_use]
+    pub fn headers(self) -> [(HeaderName, HeaderValue); 2] {
         [
             (CONTENT_LANGUAGE, HeaderValue::from_static(self.tag())),
             (VARY, HeaderValue::from_static("accept-language")),
         ]
     }
 
-    /// The language that `header` likes best; of two that it likes alike, the one it names first.
-    pub(crate) fn choose(header: &str) -> Self {
+    /// The language that an `Accept-Language` likes best; of two that it likes alike, the one it names first.
+    #[must_use]
+    pub fn choose(header: &str) -> Self {
         let ranges: Vec<Range<'_>> = header
             .split(',')
             .take(RANGES_MAX)

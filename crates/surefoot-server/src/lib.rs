@@ -7,6 +7,8 @@
 //! - [`router`] makes the API, [`serve`] serves it, [`check_listen`] says on which addresses that may be.
 //! - [`Dependencies`] is what the API shows of the services that this process calls.
 //! - [`documents`] are the API's answers for other surfaces.
+//! - [`status_text`] says in a sentence, in the reader's [`Language`], what a job's state means; a service of one's own shows
+//!   the same words.
 //! - [`Metrics`] is the observer that the engine reports to and `/metrics` shows.
 //!
 //! `/healthz`, `/readyz`, `/openapi.json` and the pages of problem types need no token; all else does where tokens are
@@ -37,9 +39,12 @@ pub use dependency::{
     BreakerOrder, BreakerView, CallCounts, Dependencies, DependencyCount, DependencyView,
     NoDependencies,
 };
+pub use language::Language;
 pub use listen::{ListenRefused, check_listen};
 pub use metrics::Metrics;
 pub use options::{Readiness, ServerOptions};
 pub use router::{REQUESTS_MAX, router};
 pub use serve::{CONNECTIONS_MAX, GRACE, HEAD_BYTES_MAX, HEAD_TIMEOUT, WRITE_TIMEOUT, serve};
+pub use standing::may_have_happened;
+pub use status_text::{StatusFacts, status_text};
 pub use token::{Token, TokenError};

@@ -8,7 +8,8 @@ use surefoot_core::port::{Action, ActionVerb, JobRecord};
 use surefoot_core::time::Timestamp;
 
 /// Whether it may have happened, by the job's effects or else by its attempts.
-pub(crate) fn may_have_happened(record: &JobRecord, effects: &[Effect]) -> bool {
+#[must_use]
+pub fn may_have_happened(record: &JobRecord, effects: &[Effect]) -> bool {
     let mut outside = effects
         .iter()
         .filter(|effect| effect.terms.unknown != Unknown::Step)

@@ -8,21 +8,22 @@ use crate::language::Language;
 use crate::language::Language::{English, Vietnamese};
 use crate::wire::civil;
 
-/// What the sentence is made from.
+/// What the sentence of [`status_text`] is made from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StatusFacts<'a> {
+pub struct StatusFacts<'a> {
     /// The job's state.
-    pub(crate) state: &'a JobState,
+    pub state: &'a JobState,
     /// How often it was started.
-    pub(crate) starts: u32,
-    /// Whether it may have happened and nobody knows ([`crate::standing`]).
-    pub(crate) may_have_happened: bool,
+    pub starts: u32,
+    /// Whether it may have happened and nobody knows ([`may_have_happened`](crate::may_have_happened)).
+    pub may_have_happened: bool,
     /// The time at which the sentence is read.
-    pub(crate) now: Timestamp,
+    pub now: Timestamp,
 }
 
-/// The sentence.
-pub(crate) fn status_text(facts: StatusFacts<'_>, language: Language) -> String {
+/// The state of a job in a sentence for whoever waits for it. It names times in UTC.
+#[must_use]
+pub fn status_text(facts: StatusFacts<'_>, language: Language) -> String {
     match facts.state {
         JobState::Pending { due_at } => pending(*due_at, facts.now, language),
         JobState::Running(run) => running(run.cancel_requested, facts.starts, language),

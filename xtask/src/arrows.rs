@@ -101,6 +101,16 @@ const HOUSES: &[House] = &[
         uses: &["surefoot", "surefoot-policy", "surefoot-store", TESTKIT],
         tests_use: &[],
     },
+    House {
+        name: "ai-judge",
+        uses: &[
+            "surefoot",
+            "surefoot-policy",
+            "surefoot-server",
+            "surefoot-store",
+        ],
+        tests_use: &[TESTKIT],
+    },
 ];
 
 /// What would make the core impure. Its tests may use them.

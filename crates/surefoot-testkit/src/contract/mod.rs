@@ -33,6 +33,7 @@ pub mod late;
 pub mod limits;
 pub mod list;
 pub mod maintain;
+pub mod messages;
 pub mod order;
 pub mod pause;
 pub mod replay;

@@ -1,6 +1,7 @@
 //! [`FaultyStore`]: a store that fails as databases do. It decides when a verb fails, never what the verb does: what
 //! got through is the inner store's own work.
 
+mod messages;
 mod plan;
 mod requests;
 mod store;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use surefoot_core::port::Store;
 
+pub use messages::FaultyMessages;
 use plan::Plan;
 pub use plan::{FaultCounts, FaultRates};
 pub use requests::FaultyRequests;

@@ -46,11 +46,25 @@ pub enum Verb {
     Requests,
     RequestDepth,
     ForgetRequests,
+    /// `Messages::append`, and those after it of the same port.
+    Append,
+    Subscribe,
+    Unsubscribe,
+    Take,
+    Mark,
+    Parked,
+    Again,
+    Skip,
+    Message,
+    MessageDepth,
+    ForgetMessages,
+    Accept,
+    ForgetReceipts,
 }
 
 impl Verb {
     /// Every verb.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 49] = [
         Self::Enqueue,
         Self::Advance,
         Self::Extend,
@@ -87,5 +101,18 @@ impl Verb {
         Self::Requests,
         Self::RequestDepth,
         Self::ForgetRequests,
+        Self::Append,
+        Self::Subscribe,
+        Self::Unsubscribe,
+        Self::Take,
+        Self::Mark,
+        Self::Parked,
+        Self::Again,
+        Self::Skip,
+        Self::Message,
+        Self::MessageDepth,
+        Self::ForgetMessages,
+        Self::Accept,
+        Self::ForgetReceipts,
     ];
 }

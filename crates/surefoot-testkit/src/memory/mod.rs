@@ -4,6 +4,7 @@
 mod claim;
 mod effect;
 mod enqueue;
+mod messages;
 mod port;
 mod requests;
 mod settle;

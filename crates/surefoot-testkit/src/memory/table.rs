@@ -11,6 +11,7 @@ use surefoot_core::port::{Action, ActionVerb, By, Pause, Revision};
 use surefoot_core::settle::Fence;
 use surefoot_core::time::Timestamp;
 
+use super::messages::MessageTable;
 use super::requests::RequestTable;
 
 #[derive(Clone, Default)]
@@ -18,6 +19,7 @@ pub(super) struct Table {
     pub(super) rows: BTreeMap<JobId, Row>,
     pub(super) keys: BTreeMap<(Tenant, Kind, Key), JobId>,
     pub(super) pauses: BTreeMap<Queue, Pause>,
+    pub(super) messages: MessageTable,
     pub(super) requests: RequestTable,
     pub(super) arrivals: u64,
 }

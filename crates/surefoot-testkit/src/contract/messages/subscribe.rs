@@ -1,0 +1,139 @@
+//! Who gets what, and from when on.
+
+use std::sync::Arc;
+
+use surefoot_core::message::{Message, Topics};
+use surefoot_core::port::{Messages, Since, Subscribed};
+
+use super::fixture::{
+    START, append, ids, ids_of, keyed, keys, many_each, message, one_each, record, sink, take,
+    topic,
+};
+
+async fn subscribe(store: &dyn Messages, topics: Topics, since: Since) -> u64 {
+    match store.subscribe(&sink("s"), &topics, since, START).await {
+        Ok(Subscribed::Done { backfilled }) => backfilled,
+        other => panic!("it is subscribed: {other:?}"),
+    }
+}
+
+pub async fn a_sink_gets_what_is_kept_in_its_order(store: Arc<dyn Messages>) {
+    let before = keys(&["a", "b", "a"]);
+    append(&*store, &before).await;
+    let other = Message {
+        topic: topic("user.left"),
+        ..keyed("a")
+    };
+    append(&*store, std::slice::from_ref(&other)).await;
+    let paid = Topics::named([topic("order.paid")]);
+    assert_eq!(subscribe(&*store, paid, Since::Kept).await, 3);
+    let after = keyed("a");
+    append(&*store, std::slice::from_ref(&after)).await;
+    let taken = take(&*store, &many_each("w", 10), START).await;
+    let a = [before[0].clone(), before[2].clone(), after];
+    let expected = vec![ids_of(&a), ids_of(&before[1..2])];
+    assert_eq!(
+        ids(&taken),
+        expected,
+        "order-kept: what was there comes first"
+    );
+    assert!(record(&*store, &other).await.deliveries.is_empty());
+}
+
+pub async fn a_sink_since_now_gets_nothing_from_before(store: Arc<dyn Messages>) {
+    append(&*store, &[message()]).await;
+    assert_eq!(subscribe(&*store, Topics::All, Since::Now).await, 0);
+    let after = message();
+    append(&*store, std::slice::from_ref(&after)).await;
+    let taken = take(&*store, &one_each("w"), START).await;
+    assert_eq!(ids(&taken).concat(), ids_of(&[after]));
+    assert_eq!(
+        subscribe(&*store, Topics::All, Since::Kept).await,
+        0,
+        "since when is said once: its topics are on record"
+    );
+}
+
+pub async fn a_repeated_subscription_changes_nothing(store: Arc<dyn Messages>) {
+    let wanted = message();
+    append(&*store, std::slice::from_ref(&wanted)).await;
+    let paid = || Topics::named([topic("order.paid")]);
+    assert_eq!(subscribe(&*store, paid(), Since::Kept).await, 1);
+    for _ in 0..3 {
+        assert_eq!(subscribe(&*store, paid(), Since::Kept).await, 0);
+    }
+    assert_eq!(take(&*store, &one_each("w"), START).await.len(), 1);
+}
+
+pub async fn a_subscription_only_grows(store: Arc<dyn Messages>) {
+    let left = Message {
+        topic: topic("user.left"),
+        ..message()
+    };
+    append(&*store, std::slice::from_ref(&left)).await;
+    assert_eq!(
+        subscribe(&*store, Topics::named([topic("order.paid")]), Since::Kept).await,
+        0
+    );
+    // An older build of the same service names fewer topics; what a newer one named stays.
+    assert_eq!(
+        subscribe(&*store, Topics::named([topic("user.left")]), Since::Kept).await,
+        1
+    );
+    assert_eq!(subscribe(&*store, Topics::named([]), Since::Kept).await, 0);
+    let paid = message();
+    append(&*store, std::slice::from_ref(&paid)).await;
+    let taken = take(&*store, &one_each("w"), START).await;
+    assert_eq!(ids(&taken).concat(), ids_of(&[left, paid]));
+    assert_eq!(
+        subscribe(&*store, Topics::All, Since::Kept).await,
+        0,
+        "each has a delivery"
+    );
+}
+
+pub async fn an_ended_subscription_delivers_what_was_made(store: Arc<dyn Messages>) {
+    let both = Topics::named([topic("order.paid"), topic("user.left")]);
+    subscribe(&*store, both, Since::Now).await;
+    let made = message();
+    append(&*store, std::slice::from_ref(&made)).await;
+    let paid = Topics::named([topic("order.paid")]);
+    assert!(
+        store
+            .unsubscribe(&sink("s"), &paid)
+            .await
+            .expect("unsubscribe")
+    );
+    assert!(
+        !store
+            .unsubscribe(&sink("s"), &paid)
+            .await
+            .expect("unsubscribe")
+    );
+    let left = Message {
+        topic: topic("user.left"),
+        ..message()
+    };
+    append(&*store, &[message(), left.clone()]).await;
+    assert!(
+        store
+            .unsubscribe(&sink("s"), &Topics::All)
+            .await
+            .expect("unsubscribe")
+    );
+    assert!(
+        !store
+            .unsubscribe(&sink("s"), &Topics::All)
+            .await
+            .expect("unsubscribe")
+    );
+    append(&*store, &[message()]).await;
+    let depth = store.message_depth().await.expect("message_depth");
+    assert_eq!(
+        (depth.len(), depth[0].waiting),
+        (1, 2),
+        "what is open is seen"
+    );
+    let taken = take(&*store, &one_each("w"), START).await;
+    assert_eq!(ids(&taken).concat(), ids_of(&[made, left]));
+}

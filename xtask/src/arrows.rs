@@ -60,6 +60,7 @@ const HOUSES: &[House] = &[
             "surefoot-http",
             "surefoot-server",
             "surefoot-lab",
+            "surefoot-demo",
         ],
         tests_use: &[TESTKIT],
     },
@@ -88,6 +89,16 @@ const HOUSES: &[House] = &[
     House {
         name: "surefoot-lab",
         uses: &[],
+        tests_use: &[],
+    },
+    House {
+        name: "surefoot-demo",
+        uses: &[
+            "surefoot-policy",
+            "surefoot-store",
+            "surefoot",
+            "surefoot-http",
+        ],
         tests_use: &[],
     },
     House {

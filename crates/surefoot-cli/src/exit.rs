@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use serde_json::json;
 use surefoot::StartError;
 use surefoot_core::error::StoreError;
+use surefoot_demo::DemoError;
 use surefoot_lab::LabError;
 use surefoot_store::OpenError;
 
@@ -19,7 +20,7 @@ use crate::http_kind::ClientError;
 pub(crate) const TABLE: &str = "\
 Exit codes:
   0    done
-  1    check: faults that nobody accepted; else: something else went wrong, the message says what
+  1    check: faults that nobody accepted; demo: act two does not hold; else: something else went wrong, the message says what
   2    the arguments are wrong
   3    the configuration does not load or contradicts itself
   4    the database did not answer; the same command may be run again
@@ -349,6 +350,16 @@ impl From<LabError> for Failed {
             | LabError::Api { .. }
             | LabError::Rows { .. }
             | LabError::Client(_) => "nothing was measured",
+        };
+        Self::new(Code::Failed, chain(&error), hint)
+    }
+}
+
+impl From<DemoError> for Failed {
+    fn from(error: DemoError) -> Self {
+        let hint = match &error {
+            DemoError::Start { .. } => "run it again when the host is less busy",
+            DemoError::Io { .. } | DemoError::Unsound { .. } => "",
         };
         Self::new(Code::Failed, chain(&error), hint)
     }

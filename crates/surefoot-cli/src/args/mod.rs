@@ -4,6 +4,7 @@
 
 mod conform;
 mod dead;
+mod demo;
 mod effects;
 mod experiments;
 mod jobs;
@@ -20,6 +21,7 @@ use clap::{Parser, Subcommand, ValueHint};
 
 pub(crate) use conform::ConformArgs;
 pub(crate) use dead::{DeadCommand, EditArgs, IgnoreArgs, ListArgs as DeadListArgs, ReplayArgs};
+pub(crate) use demo::{DemoArgs, DemoCheckoutArgs};
 pub(crate) use effects::{EffectsCommand, ResolveArgs};
 pub(crate) use experiments::{AmplificationArgs, JitterArgs, PlotArgs};
 pub(crate) use jobs::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
@@ -68,6 +70,11 @@ pub(crate) struct Shared {
 pub(crate) enum Command {
     /// Run jobs and serve the HTTP API until a signal to stop
     Serve(ServeArgs),
+    /// Black Friday in two acts: the same shop without protection and with Surefoot, while everything breaks
+    Demo(DemoArgs),
+    /// One process of the demo
+    #[command(hide = true)]
+    DemoCheckout(DemoCheckoutArgs),
     /// Stand in front of a service and run each request with an Idempotency-Key once, until a signal to stop
     Proxy(Box<ProxyArgs>),
     /// Try an endpoint that takes an Idempotency-Key: what happens to repetitions, storms, mismatches and breaks

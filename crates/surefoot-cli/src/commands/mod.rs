@@ -6,6 +6,7 @@ mod check;
 mod conform;
 mod database;
 mod dead;
+mod demo;
 mod effects;
 mod explain;
 mod jobs;
@@ -35,6 +36,8 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failed> {
     let shared = cli.shared;
     match cli.command {
         Command::Serve(args) => serve::run(&shared, &args, output).await,
+        Command::Demo(args) => demo::run(&args, output).await,
+        Command::DemoCheckout(args) => demo::checkout(args).await,
         Command::Proxy(args) => proxy::run(&shared, &args, output).await,
         Command::Conform(args) => conform::run(&args, output).await,
         Command::Check => check::run(&shared, output),

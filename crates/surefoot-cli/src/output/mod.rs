@@ -28,6 +28,11 @@ impl Output {
         Self { json }
     }
 
+    /// Whether it prints JSON.
+    pub(crate) const fn is_json(self) -> bool {
+        self.json
+    }
+
     /// Prints the answer: `document` as JSON on one line, or what `text` says.
     ///
     /// # Errors

@@ -1,0 +1,295 @@
+//! The live view: a few lines that are drawn again and again where a person looks, else a line now and then on standard
+//! error.
+
+use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use surefoot_demo::{Act, Live, Phase};
+
+use crate::output::Output;
+
+/// How many seconds of calls the view draws.
+const SECONDS_SHOWN: usize = 48;
+/// How long a line on standard error stands for.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+/// The most looks that are kept of an act: some minutes.
+const LOOKS_MAX: usize = 4096;
+/// From nothing to much.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Shows an act while it is on.
+pub(super) struct View {
+    screen: Screen,
+    history: Mutex<Vec<Live>>,
+}
+
+enum Screen {
+    /// Drawn again in place.
+    Drawn(ProgressBar),
+    /// A line now and then.
+    Lines,
+}
+
+impl View {
+    pub(super) fn open(output: Output) -> Self {
+        let drawn = std::io::stdout().is_terminal() && !output.is_json();
+        let screen = if drawn {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
+            if let Ok(style) = ProgressStyle::with_template("{msg}") {
+                bar.set_style(style);
+            }
+            Screen::Drawn(bar)
+        } else {
+            Screen::Lines
+        };
+        Self {
+            screen,
+            history: Mutex::default(),
+        }
+    }
+
+    /// Shows one look.
+    pub(super) fn show(&self, live: &Live) {
+        let mut history = self.looks();
+        match &self.screen {
+            Screen::Drawn(bar) => {
+                bar.set_message(screen(live, &calls_by_second(&history, live)));
+                bar.tick();
+            }
+            Screen::Lines => {
+                if is_due(&history, live) {
+                    // Nobody is left to be told when standard error is closed.
+                    let _ = writeln!(std::io::stderr(), "{}", line(live));
+                }
+            }
+        }
+        if history.len() < LOOKS_MAX {
+            history.push(live.clone());
+        }
+    }
+
+    /// Takes the view away.
+    pub(super) fn close(&self) {
+        match &self.screen {
+            Screen::Drawn(bar) => bar.finish_and_clear(),
+            Screen::Lines => {}
+        }
+    }
+
+    /// All looks at both acts.
+    pub(super) fn history(&self) -> Vec<Live> {
+        self.looks().clone()
+    }
+
+    fn looks(&self) -> MutexGuard<'_, Vec<Live>> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How an act is called before people.
+pub(super) const fn title(act: Act) -> &'static str {
+    match act {
+        Act::Plain => "act one: without protection",
+        Act::Guarded => "act two: with Surefoot",
+    }
+}
+
+/// Calls of the provider in each second of the act so far.
+pub(super) fn calls_by_second(history: &[Live], last: &Live) -> Vec<u64> {
+    let looks = history.iter().filter(|look| look.act == last.act);
+    let mut totals: Vec<u64> = Vec::new();
+    for look in looks.chain([last]) {
+        let second = usize::try_from(look.elapsed.as_secs()).unwrap_or(0);
+        let before = totals.last().copied().unwrap_or(0);
+        totals.resize(
+            second.min(LOOKS_MAX).max(totals.len().saturating_sub(1)) + 1,
+            before,
+        );
+        if let Some(total) = totals.last_mut() {
+            *total = look.calls;
+        }
+    }
+    let before = [0].into_iter().chain(totals.iter().copied());
+    totals
+        .iter()
+        .zip(before)
+        .map(|(total, before)| total.saturating_sub(before))
+        .collect()
+}
+
+fn is_due(history: &[Live], live: &Live) -> bool {
+    let Some(last) = history.last() else {
+        return true;
+    };
+    let span = |look: &Live| look.elapsed.as_secs() / LINE_EVERY.as_secs();
+    last.act != live.act || last.phase != live.phase || span(last) != span(live)
+}
+
+fn screen(live: &Live, calls: &[u64]) -> String {
+    let from = calls.len().saturating_sub(SECONDS_SHOWN);
+    let now = calls.iter().rev().nth(1).or(calls.last()).copied();
+    let checkout = if live.is_down {
+        "KILLED, starting again".to_owned()
+    } else {
+        match &live.breaker {
+            Some(breaker) => format!("breaker {breaker}"),
+            None => "no breaker".to_owned(),
+        }
+    };
+    [
+        format!(
+            "Black Friday, {}  {:>3} s",
+            title(live.act),
+            live.elapsed.as_secs()
+        ),
+        format!("  {}", weather(live)),
+        String::new(),
+        format!(
+            "  provider calls/s  {:>4}  {}",
+            now.unwrap_or(0),
+            sparks(&calls[from..])
+        ),
+        format!(
+            "  in all            {:>4}  for {} orders; asked {} times",
+            live.calls, live.placed, live.asked
+        ),
+        format!("  checkout                {checkout}"),
+        format!(
+            "  queue             {:>4}  of them {} asked about; {} customers wait",
+            live.queue, live.verifying, live.open
+        ),
+        format!(
+            "  click to outcome        p50 {}  p99 {}",
+            seconds(live.p50),
+            seconds(live.p99)
+        ),
+        format!("  charged twice     {:>4}", live.charged_twice),
+        format!(
+            "  product page            {} {}",
+            gauge(live.views_good, live.views),
+            percent(live.views_good, live.views)
+        ),
+    ]
+    .join("\n")
+}
+
+fn line(live: &Live) -> String {
+    format!(
+        "{:>3} s  {}; {}; calls {}, asked {}, orders {}, open {}, queue {}, breaker {}, charged twice {}, pages {}",
+        live.elapsed.as_secs(),
+        title(live.act),
+        weather(live),
+        live.calls,
+        live.asked,
+        live.placed,
+        live.open,
+        live.queue,
+        live.breaker.as_deref().unwrap_or("none"),
+        live.charged_twice,
+        percent(live.views_good, live.views),
+    )
+}
+
+fn weather(live: &Live) -> &'static str {
+    match live.phase {
+        Phase::Recovered if live.open > 0 => {
+            "the provider has recovered; the last orders are settled"
+        }
+        phase @ (Phase::Calm
+        | Phase::Slow
+        | Phase::Resets
+        | Phase::Drops
+        | Phase::Killed
+        | Phase::Recovered) => phase.told(),
+    }
+}
+
+fn sparks(calls: &[u64]) -> String {
+    let most = calls.iter().copied().max().unwrap_or(0).max(1);
+    let spark = |calls: &u64| {
+        let step = calls * (BARS.len() as u64 - 1) / most;
+        BARS[usize::try_from(step).unwrap_or(0).min(BARS.len() - 1)]
+    };
+    calls.iter().map(spark).collect()
+}
+
+fn gauge(good: u64, all: u64) -> String {
+    const CELLS: u64 = 20;
+    let full = good * CELLS / all.max(1);
+    (0..CELLS)
+        .map(|cell| if cell < full { '█' } else { '░' })
+        .collect()
+}
+
+fn percent(good: u64, all: u64) -> String {
+    if all == 0 {
+        return "-".to_owned();
+    }
+    // Down, so that only all is 100 %.
+    let tenths = good * 1000 / all;
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live(act: Act, elapsed_ms: u64, calls: u64) -> Live {
+        Live {
+            act,
+            phase: Phase::Calm,
+            elapsed: Duration::from_millis(elapsed_ms),
+            is_down: false,
+            placed: 3,
+            open: 1,
+            calls,
+            asked: 0,
+            charged_twice: 0,
+            breaker: None,
+            queue: 0,
+            verifying: 0,
+            p50: Duration::ZERO,
+            p99: Duration::ZERO,
+            views: 1000,
+            views_good: 999,
+        }
+    }
+
+    #[test]
+    fn calls_are_counted_by_second_and_act() {
+        let history = [
+            live(Act::Plain, 100, 50),
+            live(Act::Guarded, 0, 0),
+            live(Act::Guarded, 500, 4),
+            live(Act::Guarded, 900, 5),
+            live(Act::Guarded, 1200, 7),
+        ];
+        let last = live(Act::Guarded, 3500, 9);
+        assert_eq!(calls_by_second(&history, &last), [5, 2, 0, 2]);
+    }
+
+    #[test]
+    fn only_all_is_a_hundred_percent() {
+        assert_eq!(percent(9999, 10_000), "99.9 %");
+        assert_eq!(percent(10_000, 10_000), "100.0 %");
+        assert_eq!(percent(0, 0), "-");
+        assert_eq!(sparks(&[0, 5, 10]), "▁▄█");
+        assert_eq!(gauge(1, 2).chars().filter(|cell| *cell == '█').count(), 10);
+    }
+
+    #[test]
+    fn a_line_is_told_at_each_turn_and_now_and_then() {
+        let first = live(Act::Plain, 100, 0);
+        assert!(is_due(&[], &first));
+        let history = [first];
+        assert!(!is_due(&history, &live(Act::Plain, 4900, 0)));
+        assert!(is_due(&history, &live(Act::Plain, 5000, 0)));
+        assert!(is_due(&history, &live(Act::Guarded, 100, 0)));
+    }
+}

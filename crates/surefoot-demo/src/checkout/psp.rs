@@ -1,0 +1,113 @@
+//! The client of the payment provider in act two, behind its policy. It says of each answer what may have happened. It never
+//! sends a charge twice: that is for the job alone.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde::{Deserialize, Serialize};
+use surefoot::{Failure, Outcome, Verdict};
+use surefoot_policy::breaker::BreakerOptions;
+use surefoot_policy::bulkhead::BulkheadOptions;
+use surefoot_policy::retry::RetryOptions;
+use surefoot_policy::timeout::TimeoutOptions;
+use surefoot_policy::{Dependency, Meta, Policy};
+
+use super::Order;
+use crate::error::DemoError;
+use crate::outbound;
+use crate::times::{CHARGE_TIMEOUT, SETTLES_WITHIN};
+
+/// What the provider gives for a charge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Receipt {
+    charge: u64,
+}
+
+/// The payment provider.
+#[derive(Clone)]
+pub(super) struct Psp {
+    pub(super) dependency: Dependency,
+    client: reqwest::Client,
+    url: String,
+}
+
+/// One layer sends again: the job. So the policy makes one attempt, and its breaker gives the provider rest.
+fn policy() -> Policy {
+    Policy {
+        timeout: TimeoutOptions {
+            connect: Duration::from_millis(500),
+            attempt: CHARGE_TIMEOUT,
+            total: CHARGE_TIMEOUT + Duration::from_millis(500),
+            ..TimeoutOptions::default()
+        },
+        retry: RetryOptions {
+            attempts_max: 1,
+            ..RetryOptions::default()
+        },
+        breaker: BreakerOptions {
+            window: SETTLES_WITHIN,
+            calls_min: 10,
+            consecutive_failures: 4,
+            open_for: Duration::from_millis(400),
+            open_for_max: Duration::from_millis(800),
+            probes: 2,
+            probe_lease: CHARGE_TIMEOUT,
+            ramp: Duration::from_millis(500),
+            ..BreakerOptions::default()
+        },
+        bulkhead: BulkheadOptions {
+            limit: 32,
+            ..BulkheadOptions::default()
+        },
+        ..Policy::default()
+    }
+}
+
+impl Psp {
+    pub(super) fn new(url: &str) -> Result<Self, DemoError> {
+        let dependency = Dependency::new("psp", policy());
+        Ok(Self {
+            dependency: dependency.map_err(DemoError::unsound("the policy of the provider"))?,
+            client: outbound::client()?,
+            url: url.to_owned(),
+        })
+    }
+
+    /// Charges once. The provider knows the key, but it does not deduplicate by it.
+    pub(super) async fn charge(&self, order: &Order, key: &str) -> Outcome<Receipt> {
+        let url = format!("{}/charges", self.url);
+        let answer = self.dependency.call(&Meta::once_only(), |attempt| {
+            let request = self.client.post(&url).header("idempotency-key", key);
+            let request = request.headers(headers(attempt)).json(order);
+            async move { request.send().await?.error_for_status()?.json().await }
+        });
+        answer.await.map_err(|error| error.into_failure())
+    }
+
+    /// What became of the charge under this key.
+    pub(super) async fn find(&self, key: &str) -> Result<Verdict, Failure> {
+        let url = format!("{}/charges/{key}", self.url);
+        let answer = self.dependency.call(&Meta::idempotent(), |attempt| {
+            let request = self.client.get(&url).headers(headers(attempt));
+            async move {
+                let answer = request.send().await?;
+                if answer.status() == StatusCode::NOT_FOUND {
+                    return Ok(None);
+                }
+                answer.error_for_status()?.json::<Receipt>().await.map(Some)
+            }
+        });
+        match answer.await.map_err(|error| error.into_failure())? {
+            Some(receipt) => Ok(Verdict::happened(&receipt)?),
+            None => Ok(Verdict::DidNotHappen),
+        }
+    }
+}
+
+/// The deadline and the retry owner, for the next service.
+fn headers(attempt: surefoot_policy::dependency::Attempt<'_>) -> HeaderMap<HeaderValue> {
+    let mut headers = HeaderMap::new();
+    // False says that no time is left; the attempt time-out then ends the call at once.
+    let _ = attempt.write_headers(&mut headers);
+    headers
+}

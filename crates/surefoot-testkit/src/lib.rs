@@ -21,7 +21,9 @@ pub mod program;
 mod provider;
 
 pub use clock::{ManualClock, TokioClock};
-pub use faulty::{Fault, FaultCounts, FaultRates, FaultyRequests, FaultyStore, Verb};
+pub use faulty::{
+    Fault, FaultCounts, FaultRates, FaultyMessages, FaultyRequests, FaultyStore, Verb,
+};
 pub use memory::MemoryStore;
 pub use process::Process;
 pub use provider::{Act, Answer, Received, Report, ScriptedProvider, Seen};

@@ -12,7 +12,7 @@ use surefoot_demo::DemoError;
 use surefoot_lab::LabError;
 use surefoot_store::OpenError;
 
-use crate::args::{ActorUnknown, PayloadArgError};
+use crate::args::{ActorUnknown, PayloadArgError, ToldArgError};
 use crate::config::{LoadError, Unloadable};
 use crate::http_kind::ClientError;
 
@@ -24,8 +24,8 @@ Exit codes:
   2    the arguments are wrong
   3    the configuration does not load or contradicts itself
   4    the database did not answer; the same command may be run again
-  5    there is no such job, database or file
-  6    refused: the state of the job or the key does not allow it
+  5    there is no such job, request, database or file
+  6    refused: the state of the job, the request or the key does not allow it
   7    the canary did not succeed (or not in time); nothing else was replayed
   130  stopped by a second signal, in the middle of its work";
 
@@ -315,6 +315,25 @@ impl From<PayloadArgError> for Failed {
             code,
             chain(&error),
             "a payload is one JSON value, such as '{\"to\":\"a@example.org\"}'",
+        )
+    }
+}
+
+impl From<ToldArgError> for Failed {
+    fn from(error: ToldArgError) -> Self {
+        let code = match &error {
+            ToldArgError::Unreadable { source, .. }
+                if source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                Code::NotFound
+            }
+            ToldArgError::Unreadable { .. } => Code::Failed,
+            ToldArgError::Refused(_) => Code::Usage,
+        };
+        Self::new(
+            code,
+            chain(&error),
+            "see: surefoot requests resolve --help",
         )
     }
 }

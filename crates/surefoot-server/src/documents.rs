@@ -4,11 +4,12 @@
 use serde::Serialize;
 use surefoot_core::effect::Effect;
 use surefoot_core::job::Job;
-use surefoot_core::port::{DeadGroup, Depth, JobRecord, Pause};
+use surefoot_core::port::{DeadGroup, Depth, JobRecord, Pause, RequestHead};
+use surefoot_core::request::Request;
 use surefoot_core::time::Timestamp;
 
 use crate::language::Language;
-use crate::wire::{self, EffectRecord, JobDocument, JobPage, View};
+use crate::wire::{self, EffectRecord, JobDocument, JobPage, RequestPage, RequestRecord, View};
 
 /// One job with its records and effects, as `GET /v1/jobs/{id}` answers at `now`.
 #[must_use]
@@ -26,6 +27,18 @@ pub fn jobs(jobs: &[Job], limit: u32, now: Timestamp) -> impl Serialize {
 #[must_use]
 pub fn effect(effect: &Effect) -> impl Serialize {
     EffectRecord::from(effect)
+}
+
+/// One request of the front door, as `GET /v1/requests/{key}` answers.
+#[must_use]
+pub fn request(request: &Request) -> impl Serialize {
+    RequestRecord::from(request)
+}
+
+/// The first `limit` of `heads`, as `GET /v1/requests` answers; that there are more says that there is a next page.
+#[must_use]
+pub fn requests(heads: &[RequestHead], limit: u32) -> impl Serialize {
+    RequestPage::new(heads, limit)
 }
 
 /// Dead letters in groups, as `GET /v1/dead` answers; `more` says that there may be further groups.

@@ -10,6 +10,7 @@ use axum::response::Response;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use surefoot_core::id::{JobId, Queue};
 use surefoot_core::job::TraceContext;
+use surefoot_core::request::RequestKey;
 
 use crate::problem::{Problem, kind};
 
@@ -141,6 +142,20 @@ impl<S: Send + Sync> FromRequestParts<S> for ProviderKeyPath {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let Path(text) = path(parts, state).await?;
         Ok(Self(text))
+    }
+}
+
+/// The key of a request, `/{key}` in the path; a `/` in it travels as `%2F`. What is no key names no request.
+pub(crate) struct RequestKeyPath(pub(crate) RequestKey);
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestKeyPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(text) = path(parts, state).await?;
+        RequestKey::new(text)
+            .map(Self)
+            .map_err(|error| Problem::new(&kind::NOT_FOUND, error.to_string()))
     }
 }
 

@@ -4,12 +4,12 @@
 //! It decides nothing and remembers nothing: what is durable is in the store. It never answers more than is known: a
 //! request whose outcome nobody knows is answered as such. It never leaves the machine without a token.
 //!
-//! - [`router`] makes the API, [`serve`] serves it, [`check_listen`] says on which addresses that may be.
+//! - [`router`] makes the API, [`requests_router`] the part of it that is about the front door, [`serve`] serves it, [`check_listen`] says on which addresses that may be.
 //! - [`Dependencies`] is what the API shows of the services that this process calls.
 //! - [`documents`] are the API's answers for other surfaces.
 //! - [`status_text`] says in a sentence, in the reader's [`Language`], what a job's state means; a service of one's own shows
 //!   the same words.
-//! - [`Metrics`] is the observer that the engine reports to and `/metrics` shows.
+//! - [`Metrics`] is the observer that the engine and the front door report to and `/metrics` shows.
 //!
 //! `/healthz`, `/readyz`, `/openapi.json` and the pages of problem types need no token; all else does where tokens are
 //! configured, `/metrics` included.
@@ -43,7 +43,7 @@ pub use language::Language;
 pub use listen::{ListenRefused, check_listen};
 pub use metrics::Metrics;
 pub use options::{Readiness, ServerOptions};
-pub use router::{REQUESTS_MAX, router};
+pub use router::{REQUESTS_MAX, requests_router, router};
 pub use serve::{CONNECTIONS_MAX, GRACE, HEAD_BYTES_MAX, HEAD_TIMEOUT, WRITE_TIMEOUT, serve};
 pub use standing::may_have_happened;
 pub use status_text::{StatusFacts, status_text};

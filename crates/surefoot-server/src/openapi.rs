@@ -53,6 +53,10 @@ pub(crate) fn base() -> OpenApi {
             "effects",
             "What jobs did outside, and the word of witnesses",
         ),
+        (
+            "requests",
+            "Requests of the front door, and the word of witnesses",
+        ),
         ("queues", "What waits in each queue; pause and resume"),
         (
             "dependencies",

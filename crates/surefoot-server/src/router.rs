@@ -8,6 +8,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::{Extension, Router};
 use surefoot::Client;
+use surefoot_core::port::Requests;
 use tower::limit::GlobalConcurrencyLimitLayer;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
@@ -19,7 +20,9 @@ use crate::metrics::{self, Metrics};
 use crate::openapi::{self, Document};
 use crate::options::ServerOptions;
 use crate::problem::{self, Problem};
-use crate::routes::{dead, dependencies, effects, events, jobs, leases, probes, queues, steer};
+use crate::routes::{
+    dead, dependencies, effects, events, jobs, leases, probes, queues, requests, steer,
+};
 use crate::state::App;
 use crate::{auth, origin};
 
@@ -27,13 +30,37 @@ use crate::{auth, origin};
 /// With the limit on a body it bounds the memory that bodies take.
 pub const REQUESTS_MAX: usize = 256;
 
-/// The HTTP API over a client.
+/// The HTTP API over a client and what remembers requests in the same database.
 ///
 /// Without tokens in `options` it must be served on a loopback address only: see
 /// [`check_listen`](crate::check_listen).
-pub fn router(client: Client, metrics: Arc<Metrics>, options: ServerOptions) -> Router {
-    let app = App::new(client, metrics, options);
-    let (router, document) = routes(&app).split_for_parts();
+pub fn router(
+    client: Client,
+    requests: Arc<dyn Requests>,
+    metrics: Arc<Metrics>,
+    options: ServerOptions,
+) -> Router {
+    let app = App::new(client, requests, metrics, options);
+    let guarded = plain(OpenApiRouter::new().routes(routes!(events::events)));
+    finished(&app, timed().merge(of_requests()), guarded)
+}
+
+/// The part of the API that is about requests of the front door, with the metrics and probes, for a process that runs no
+/// jobs. The same rules hold as for [`router`].
+pub fn requests_router(
+    client: Client,
+    requests: Arc<dyn Requests>,
+    metrics: Arc<Metrics>,
+    options: ServerOptions,
+) -> Router {
+    let app = App::new(client, requests, metrics, options);
+    let scrape = plain(OpenApiRouter::new().routes(routes!(probes::scrape)));
+    finished(&app, of_requests().merge(scrape), OpenApiRouter::new())
+}
+
+/// The routes with their document and the layers around them.
+fn finished(app: &App, timed: OpenApiRouter<App>, streams: OpenApiRouter<App>) -> Router {
+    let (router, document) = routes(app, timed, streams).split_for_parts();
     router
         .fallback(problem::unknown_route)
         .method_not_allowed_fallback(problem::method_not_allowed)
@@ -42,17 +69,17 @@ pub fn router(client: Client, metrics: Arc<Metrics>, options: ServerOptions) -> 
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(from_fn_with_state(app.clone(), metrics::count))
         .layer(from_fn(problem::render))
-        .with_state(app)
+        .with_state(app.clone())
 }
 
-fn routes(app: &App) -> OpenApiRouter<App> {
+fn routes(app: &App, timed: OpenApiRouter<App>, streams: OpenApiRouter<App>) -> OpenApiRouter<App> {
     let guard = from_fn_with_state(app.clone(), origin::guard);
     let at_once = GlobalConcurrencyLimitLayer::new(REQUESTS_MAX);
-    let guarded = timed()
+    let guarded = timed
         .layer(at_once)
         .layer(from_fn_with_state(Room::new(), body::receive))
         .layer(from_fn_with_state(app.clone(), bounded));
-    let guarded = guarded.merge(plain(OpenApiRouter::new().routes(routes!(events::events))));
+    let guarded = guarded.merge(streams);
     let guarded = guarded.layer(from_fn_with_state(app.clone(), auth::authenticate));
     let guarded = guarded.merge(plain(
         OpenApiRouter::new().routes(routes!(openapi::openapi)),
@@ -93,6 +120,14 @@ fn timed() -> OpenApiRouter<App> {
         .routes(routes!(queues::resume))
         .routes(routes!(probes::scrape));
     plain(without_query).merge(OpenApiRouter::new().routes(routes!(jobs::list)))
+}
+
+/// The routes of requests of the front door, with the same rules.
+fn of_requests() -> OpenApiRouter<App> {
+    let with_query = OpenApiRouter::new()
+        .routes(routes!(requests::list))
+        .routes(routes!(requests::show));
+    plain(OpenApiRouter::new().routes(routes!(requests::resolve))).merge(with_query)
 }
 
 /// Routes that know no parameter of the query, so that any is refused.

@@ -7,6 +7,7 @@ use surefoot::Client;
 use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
 use surefoot_core::job::Job;
+use surefoot_core::port::Requests;
 use tokio::sync::Semaphore;
 
 use crate::dependency::Dependencies;
@@ -22,6 +23,7 @@ pub(crate) struct App(Arc<Shared>);
 
 struct Shared {
     client: Client,
+    requests: Arc<dyn Requests>,
     metrics: Arc<Metrics>,
     depth: DepthCache,
     streams: Arc<Semaphore>,
@@ -29,12 +31,18 @@ struct Shared {
 }
 
 impl App {
-    pub(crate) fn new(client: Client, metrics: Arc<Metrics>, options: ServerOptions) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        requests: Arc<dyn Requests>,
+        metrics: Arc<Metrics>,
+        options: ServerOptions,
+    ) -> Self {
         let streams = Arc::new(Semaphore::new(
             options.streams_max.min(Semaphore::MAX_PERMITS),
         ));
         Self(Arc::new(Shared {
             client,
+            requests,
             metrics,
             depth: DepthCache::default(),
             streams,
@@ -44,6 +52,10 @@ impl App {
 
     pub(crate) fn client(&self) -> &Client {
         &self.0.client
+    }
+
+    pub(crate) fn requests(&self) -> &dyn Requests {
+        &*self.0.requests
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

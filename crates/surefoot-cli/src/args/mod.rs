@@ -12,6 +12,7 @@ mod lab;
 mod people;
 mod proxy;
 mod queues;
+mod requests;
 mod serve;
 mod value;
 
@@ -27,8 +28,12 @@ pub(crate) use experiments::{AmplificationArgs, JitterArgs, PlotArgs};
 pub(crate) use jobs::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
 pub(crate) use lab::{ChaosArgs, FaultsArgs, LabCommand};
 pub(crate) use people::ActorUnknown;
-pub(crate) use proxy::{Keep, ProxyArgs};
+pub(crate) use proxy::ProxyArgs;
 pub(crate) use queues::{PauseArgs, QueuesCommand};
+pub(crate) use requests::{
+    ListArgs as RequestListArgs, RequestsCommand, ResolveArgs as RequestResolveArgs,
+    ShowArgs as RequestShowArgs, ToldArgError,
+};
 pub(crate) use serve::ServeArgs;
 pub(crate) use value::PayloadArgError;
 
@@ -92,6 +97,9 @@ pub(crate) enum Command {
     /// Effects: what jobs did outside, or may have done
     #[command(subcommand)]
     Effects(EffectsCommand),
+    /// Requests of the front door: what is on record, and the word of a person on what nobody knows
+    #[command(subcommand)]
+    Requests(RequestsCommand),
     /// Queues: how much waits, pause and resume
     #[command(subcommand)]
     Queues(QueuesCommand),

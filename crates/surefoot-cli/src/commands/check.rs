@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use super::database::Place;
+use super::front_door;
 use super::review::{Answered, By, Reviewed, ReviewedKind, reviewed};
+use super::review_proxy::ReviewedProxy;
 use super::serve;
 use crate::args::Shared;
 use crate::config::duration;
@@ -21,18 +23,22 @@ const QUESTION_WIDTH: usize = 37;
 pub(super) fn run(shared: &Shared, output: Output) -> Result<(), Failed> {
     let place = Place::new(shared)?;
     serve::may_listen(place.config.server.listen.unwrap_or(serve::LISTEN), &place)?;
+    if let Some(section) = &place.config.proxy {
+        front_door::may_listen(section, Code::Configuration)?;
+    }
     let file = place
         .config_file
         .as_ref()
         .map(|path| path.display().to_string());
     let reviewed = reviewed(&place);
-    let standing = reviewed.unwaived().count();
+    let standing = reviewed.standing();
     let document = serde_json::json!({
         "ok": standing == 0,
         "file": file,
         "faults": standing,
         "kinds": reviewed.kinds,
         "dependencies": reviewed.dependencies,
+        "proxy": reviewed.proxy,
     });
     let file = file.unwrap_or_else(|| "no configuration".to_owned());
     output.answer(&document, || plain(&text(&reviewed, &file)))?;
@@ -66,6 +72,7 @@ fn text(reviewed: &Reviewed, file: &str) -> String {
     }
     let dependencies = reviewed.dependencies.iter();
     parts.extend(dependencies.map(|dependency| dependency.explained.text()));
+    parts.extend(reviewed.proxy.as_ref().map(ReviewedProxy::text));
     parts.extend(accepted(reviewed));
     parts.push(verdict(reviewed, file));
     parts.join("\n\n")
@@ -136,13 +143,18 @@ fn accepted(reviewed: &Reviewed) -> Option<String> {
 }
 
 fn verdict(reviewed: &Reviewed, file: &str) -> String {
-    let lines: Vec<String> = reviewed
+    let mut lines: Vec<String> = reviewed
         .unwaived()
         .map(|(section, fault)| {
             let (name, what, remedy) = (fault.name, &fault.what, &fault.remedy);
             format!("  [{section}] {name}: {what}\n    remedy: {remedy}")
         })
         .collect();
+    let contradictions = reviewed.contradictions().iter();
+    lines.extend(
+        contradictions
+            .map(|found| format!("  [proxy] {}\n    remedy: {}", found.what, found.remedy)),
+    );
     if lines.is_empty() {
         format!("{file}: ok")
     } else {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use surefoot::{Client, NoObserver, Policies};
 use surefoot_core::id::JobId;
 use surefoot_core::port::{JobRecord, Store};
+use surefoot_store::Ports;
 
 use crate::args::Shared;
 use crate::config::{self, Config, LoadError};
@@ -52,6 +53,14 @@ impl Place {
                 ..Config::default()
             })
         })
+    }
+
+    /// The same for a front door: of the configuration it reads `[database]`, `[telemetry]` and `[proxy]`.
+    ///
+    /// # Errors
+    /// One of these sections that does not load, or a URL of no known form.
+    pub(super) fn of_proxy(shared: &Shared) -> Result<Self, Failed> {
+        Self::with(shared, config::load_proxy)
     }
 
     fn with(
@@ -117,12 +126,15 @@ impl Place {
     /// # Errors
     /// What the database answered.
     pub(super) async fn store(&self) -> Result<Arc<dyn Store>, Failed> {
-        Ok(surefoot_store::open(&self.url).await?)
+        Ok(self.ports().await?.store)
     }
 
-    async fn client(&self) -> Result<Client, Failed> {
-        let policies = Arc::new(self.policies());
-        Ok(Client::connect(self.store().await?, policies, Arc::new(NoObserver)).await?)
+    /// The store with all its ports, made if it is not there.
+    ///
+    /// # Errors
+    /// What the database answered.
+    pub(super) async fn ports(&self) -> Result<Ports, Failed> {
+        Ok(surefoot_store::open_ports(&self.url).await?)
     }
 
     /// A client of a database that must be there: only `serve` and `migrate` make one. A name with a typing error must
@@ -131,6 +143,16 @@ impl Place {
     /// # Errors
     /// A file that is not there, or what the database answered.
     pub(super) async fn existing_client(&self) -> Result<Client, Failed> {
+        let store = self.existing_ports().await?.store;
+        let policies = Arc::new(self.policies());
+        Ok(Client::connect(store, policies, Arc::new(NoObserver)).await?)
+    }
+
+    /// The ports of a database that must be there, as for [`Place::existing_client`].
+    ///
+    /// # Errors
+    /// A file that is not there, or what the database answered.
+    pub(super) async fn existing_ports(&self) -> Result<Ports, Failed> {
         let file = self
             .url
             .strip_prefix("sqlite:")
@@ -146,7 +168,7 @@ impl Place {
                      is made by surefoot serve and surefoot migrate",
                 ))
             }
-            Some(_) | None => self.client().await,
+            Some(_) | None => self.ports().await,
         }
     }
 }

@@ -3,21 +3,26 @@
 //! Commands on jobs work on the database itself, so they need no running server.
 
 mod check;
+mod cleanup;
 mod conform;
 mod database;
 mod dead;
 mod demo;
 mod effects;
 mod explain;
+mod front_door;
 mod jobs;
 mod lab;
 mod migrate;
 mod proxy;
 mod queues;
 mod replay;
+mod requests;
 mod review;
+mod review_proxy;
 mod serve;
 mod signals;
+mod verification;
 mod welcome;
 
 use clap::CommandFactory;
@@ -46,6 +51,9 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failed> {
         Command::Dead(command) => dead::run(&Place::of_database(&shared)?, command, output).await,
         Command::Effects(command) => {
             effects::run(&Place::of_database(&shared)?, command, output).await
+        }
+        Command::Requests(command) => {
+            requests::run(&Place::of_database(&shared)?, command, output).await
         }
         Command::Queues(command) => {
             queues::run(&Place::of_database(&shared)?, command, output).await

@@ -9,12 +9,14 @@ use surefoot_core::settle::DEFERRALS_MAX;
 
 use super::database::Place;
 use super::explain::{Explained, explained};
+use super::review_proxy::{Contradiction, ReviewedProxy, reviewed_proxy};
 
 /// The review of a configuration.
 #[derive(Debug, Serialize)]
 pub(super) struct Reviewed {
     pub(super) kinds: Vec<ReviewedKind>,
     pub(super) dependencies: Vec<ReviewedDependency>,
+    pub(super) proxy: Option<ReviewedProxy>,
 }
 
 /// The review of one kind.
@@ -112,6 +114,7 @@ pub(super) fn reviewed(place: &Place) -> Reviewed {
                 }
             })
             .collect(),
+        proxy: reviewed_proxy(place),
     }
 }
 
@@ -189,7 +192,19 @@ impl Reviewed {
             }))
     }
 
-    /// Every fault that nobody accepts, beside the name of its section.
+    /// What only the whole file shows to be wrong with the front door.
+    pub(super) fn contradictions(&self) -> &[Contradiction] {
+        self.proxy
+            .as_ref()
+            .map_or(&[], |proxy| &proxy.contradictions)
+    }
+
+    /// How many faults nobody accepts.
+    pub(super) fn standing(&self) -> usize {
+        self.unwaived().count() + self.contradictions().len()
+    }
+
+    /// Every fault of a kind or dependency that nobody accepts, beside the name of its section.
     pub(super) fn unwaived(&self) -> impl Iterator<Item = (String, &Named)> {
         self.found().flat_map(|(section, found)| {
             let standing = found.faults.iter().filter(|fault| fault.waived.is_none());

@@ -4,13 +4,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use surefoot::Engine;
+use surefoot_core::port::Store;
 use surefoot_server::{Metrics, ServerOptions, check_listen};
+use surefoot_store::Ports;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::check::faults;
+use super::cleanup;
 use super::database::Place;
 use super::explain::explained;
+use super::front_door::FrontDoor;
 use super::review::reviewed;
 use super::signals::Signals;
 use super::welcome::{facts, welcome};
@@ -18,7 +22,7 @@ use crate::args::{ServeArgs, Shared};
 use crate::exit::{self, Code, Failed};
 use crate::http_kind::{Clients, HttpKind, LiveDependencies};
 use crate::output::Output;
-use crate::telemetry::{LogOptions, NodeObserver, Telemetry};
+use crate::telemetry::{DoorWatch, LogOptions, NodeObserver, Telemetry};
 
 /// Where the API listens unless something else is said.
 pub(super) const LISTEN: SocketAddr =
@@ -41,19 +45,30 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
     let metrics = Arc::new(Metrics::new());
     let live = LiveDependencies::new(&place.config.dependencies)
         .map_err(|refused| Failed::new(Code::Configuration, refused.to_string(), ""))?;
-    let engine = start_engine(&place, Arc::clone(&metrics), &live).await?;
+    let ports = place.ports().await?;
+    let engine = start_engine(&place, ports.store.clone(), Arc::clone(&metrics), &live).await?;
+    let door = open_door(&place, &ports, &metrics).await?;
     let mut signals = Signals::listen()?;
-    output.answer(&facts(&place, address, &engine), || {
-        welcome(&place, address)
+    let door_address = door.as_ref().map(|door| door.address);
+    output.answer(&facts(&place, address, door_address, &engine), || {
+        welcome(&place, address, door_address)
     })?;
 
     let shutdown = CancellationToken::new();
     let router = surefoot_server::router(
         engine.client().clone(),
+        ports.requests.clone(),
         metrics,
         server_options(&place, &engine, live),
     );
     let server = tokio::spawn(surefoot_server::serve(listener, router, shutdown.clone()));
+    let door = door.map(FrontDoor::start);
+    // A front door cleans up by itself.
+    let cleaning = door.is_none().then(|| {
+        let client = engine.client().clone();
+        let now = move || client.now();
+        tokio::spawn(cleanup::run(ports.requests, now, shutdown.clone()))
+    });
     signals.next().await;
     tracing::info!(
         "stopping: no new jobs are claimed, running ones may finish; a second signal stops at once"
@@ -63,9 +78,20 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
         exit::at_once()
     });
 
-    // The API goes on until the engine has drained, so that pull workers can report.
-    let drained = engine.drain().await;
+    // The API goes on until the engine and the front door have drained, so that pull workers can report and the service
+    // behind the door can hand in jobs.
+    let close = async {
+        if let Some(door) = door {
+            door.drain().await;
+        }
+    };
+    let (drained, ()) = tokio::join!(engine.drain(), close);
     shutdown.cancel();
+    if let Some(cleaning) = cleaning
+        && cleaning.await.is_err()
+    {
+        tracing::error!("the cleanup of requests broke off");
+    }
     if server.await.is_err() {
         tracing::error!("the HTTP API broke off");
     }
@@ -97,7 +123,7 @@ fn tell_policies(place: &Place, whole: bool) {
 
 /// Faults of the checklist stop nothing: an engine that does not start would lose more.
 fn tell_faults(place: &Place) {
-    let standing = reviewed(place).unwaived().count();
+    let standing = reviewed(place).standing();
     if standing > 0 {
         tracing::warn!(
             "the configuration has {} that nobody accepted; see: surefoot check",
@@ -132,12 +158,28 @@ async fn listen(address: SocketAddr, place: &Place) -> Result<TcpListener, Faile
     })
 }
 
+/// The front door that `[proxy]` asks for, if it does.
+async fn open_door(
+    place: &Place,
+    ports: &Ports,
+    metrics: &Arc<Metrics>,
+) -> Result<Option<FrontDoor>, Failed> {
+    let Some(section) = &place.config.proxy else {
+        return Ok(None);
+    };
+    let watch = Arc::new(DoorWatch::new(Arc::clone(metrics)));
+    FrontDoor::open(section, ports.clone(), watch, Code::Configuration)
+        .await
+        .map(Some)
+}
+
 async fn start_engine(
     place: &Place,
+    store: Arc<dyn Store>,
     metrics: Arc<Metrics>,
     live: &LiveDependencies,
 ) -> Result<Engine, Failed> {
-    let mut builder = Engine::over(place.store().await?)
+    let mut builder = Engine::over(store)
         .options(place.config.engine.options())
         .observer(Arc::new(NodeObserver::new(metrics)));
     let mut clients = Clients::default();

@@ -12,9 +12,15 @@ use super::database::Place;
 use crate::config::{JobKind, duration};
 
 /// What a program that starts `serve --json` reads.
-pub(super) fn facts(place: &Place, address: SocketAddr, engine: &Engine) -> serde_json::Value {
+pub(super) fn facts(
+    place: &Place,
+    address: SocketAddr,
+    door: Option<SocketAddr>,
+    engine: &Engine,
+) -> serde_json::Value {
     json!({
         "listen": format!("http://{address}"),
+        "proxy": door.map(|address| format!("http://{address}")),
         "database": place.shown(),
         "config": place.config_file.as_ref().map(|path| path.display().to_string()),
         "worker": engine.worker().to_string(),
@@ -23,7 +29,7 @@ pub(super) fn facts(place: &Place, address: SocketAddr, engine: &Engine) -> serd
 }
 
 /// What a person reads: where it listens and what to try next.
-pub(super) fn welcome(place: &Place, address: SocketAddr) -> String {
+pub(super) fn welcome(place: &Place, address: SocketAddr, door: Option<SocketAddr>) -> String {
     let config = match &place.config_file {
         Some(path) => path.display().to_string(),
         None => "none".to_owned(),
@@ -33,17 +39,25 @@ pub(super) fn welcome(place: &Place, address: SocketAddr) -> String {
          database  {database}\n\
          config    {config}\n\
          kinds     {kinds}\n\
-         \n\
+         {door}\n\
          {next}\
          see it:\n  \
          {program} jobs list{options}\n",
         version = env!("CARGO_PKG_VERSION"),
         database = place.shown(),
         kinds = kinds(&place.config.kinds),
+        door = door.map_or_else(String::new, |door| front_door(place, door)),
         next = what_next(place, address),
         program = program(),
         options = place.options(),
     )
+}
+
+fn front_door(place: &Place, address: SocketAddr) -> String {
+    let section = place.config.proxy.as_ref();
+    let upstream = section.and_then(|section| section.upstream.as_ref());
+    let upstream = upstream.map(ToString::to_string).unwrap_or_default();
+    format!("proxy     http://{address} before {upstream}\n")
 }
 
 /// The first job, by curl, which takes `--json` from version 7.82 on. It has no key, so that it is a new job each time.

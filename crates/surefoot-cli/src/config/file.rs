@@ -14,6 +14,7 @@ use super::engine::{self, EngineSection};
 use super::environment::{self, Environment};
 use super::fault::{Faults, Unloadable};
 use super::job::{self, Dependencies, JobKind};
+use super::proxy::{self, ProxySection};
 use super::section::Section;
 use super::server::{self, ServerSection};
 use super::telemetry::{self, TelemetrySection};
@@ -34,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) engine: EngineSection,
     /// `[telemetry]`.
     pub(crate) telemetry: TelemetrySection,
+    /// `[proxy]`.
+    pub(crate) proxy: Option<ProxySection>,
     /// `[dependency.NAME]`, by name.
     pub(crate) dependencies: Vec<Arc<Dependency>>,
     /// `[job.KIND]`.
@@ -92,6 +95,19 @@ pub(crate) fn load_database(path: &Path) -> Result<Option<String>, LoadError> {
             Some(section) => database(&section, &of_this_process),
             None => Some(None),
         }
+    })
+    .map_err(|unloadable| LoadError::Unloadable(Box::new(unloadable)))
+}
+
+/// Reads of the file at `path` what a front door needs, `[database]`, `[telemetry]` and `[proxy]`: it needs no secret of
+/// those who run jobs.
+///
+/// # Errors
+/// As [`load`], with the faults of the TOML or of those sections.
+pub(crate) fn load_proxy(path: &Path) -> Result<Config, LoadError> {
+    let text = text(path)?;
+    parse_with(&path.display().to_string(), &text, |file| {
+        read_proxy(file, &of_this_process)
     })
     .map_err(|unloadable| LoadError::Unloadable(Box::new(unloadable)))
 }
@@ -163,6 +179,32 @@ fn parse_with<T>(
     }
 }
 
+fn read_proxy(file: &Section<'_>, environment: Environment<'_>) -> Option<Config> {
+    let database = match file.section("database") {
+        Some(section) => database(&section, environment),
+        None => Some(None),
+    };
+    let telemetry = match file.section("telemetry") {
+        Some(section) => telemetry::read(&section, environment),
+        None => Some(TelemetrySection::default()),
+    };
+    let proxy = proxy_of(file, environment);
+    Some(Config {
+        database: database?,
+        telemetry: telemetry?,
+        proxy: proxy?,
+        ..Config::default()
+    })
+}
+
+/// `[proxy]`, if it is there; the outer `None` when it is wrong.
+fn proxy_of(file: &Section<'_>, environment: Environment<'_>) -> Option<Option<ProxySection>> {
+    match file.section("proxy") {
+        Some(section) => proxy::read(&section, environment).map(Some),
+        None => Some(None),
+    }
+}
+
 fn read(file: &Section<'_>, environment: Environment<'_>) -> Option<Config> {
     let server = match file.section("server") {
         Some(section) => server::read(&section, environment),
@@ -184,6 +226,7 @@ fn read(file: &Section<'_>, environment: Environment<'_>) -> Option<Config> {
         Some(section) => answers::of_all(&section),
         None => Some(None),
     };
+    let proxy = proxy_of(file, environment);
     let dependencies = dependencies(file, environment);
     let kinds = kinds(file, &dependencies, environment);
     let queue_limits = queue_limits(file);
@@ -197,6 +240,7 @@ fn read(file: &Section<'_>, environment: Environment<'_>) -> Option<Config> {
         database: database?,
         engine,
         telemetry: telemetry?,
+        proxy: proxy?,
         dependencies: dependencies.into_values().flatten().collect(),
         kinds,
         alert: alert?,

@@ -4,7 +4,8 @@
 //! - [`load`] reads a file, [`parse`] a text. What comes out of them has been checked.
 //! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`] with [`policy`], [`job`] with [`backoff`] and [`recovery`],
 //!   [`answers`] in words. [`facts`]: what the checklist of core is asked with.
-//! - [`section`] reads fields, [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports, [`excerpt`]
+//! - [`proxy`] with [`route`], [`route_list`] and [`tenants`]: the front door.
+//! - [`section`] reads fields into a [`field`], [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports, [`excerpt`]
 //!   shows the place.
 
 mod answers;
@@ -16,26 +17,37 @@ mod environment;
 mod excerpt;
 mod facts;
 mod fault;
+mod field;
 mod file;
 mod job;
 mod policy;
 mod policy_fault;
+mod proxy;
 mod recovery;
+mod route;
+mod route_list;
 mod section;
 mod server;
 mod telemetry;
+mod tenants;
 
 pub(crate) use dependency::Dependency;
 pub(crate) use fault::{Placed, Unloadable};
-pub(crate) use file::{Config, LoadError, database_url, load, load_database};
+pub(crate) use file::{Config, LoadError, database_url, load, load_database, load_proxy};
 pub(crate) use job::{JobKind, Request};
+pub(crate) use proxy::ProxySection;
 pub(crate) use recovery::{KEY, RequestRecovery, Verification};
+pub(crate) use route::RouteKeys;
+pub(crate) use route_list::RouteEntry;
 pub(crate) use telemetry::LogFormat;
+pub(crate) use tenants::TenantKeys;
 
 #[cfg(test)]
 mod answers_tests;
 #[cfg(test)]
 mod policy_tests;
+#[cfg(test)]
+mod proxy_tests;
 #[cfg(test)]
 mod recovery_tests;
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! checked values only; what values mean together is not its business.
 
 use std::cell::RefCell;
-use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::duration;
 use super::fault::{Faults, Span};
+pub(super) use super::field::{Entry, Field};
 
 /// The most entries of one list.
 const LIST_MAX: usize = 1000;
@@ -18,76 +18,6 @@ const LIST_MAX: usize = 1000;
 const STATUSES_MAX: usize = 50;
 /// The farthest that a key may be from a known one to be taken for a slip of the finger.
 const SLIP_MAX: usize = 3;
-
-/// What a table says about one field.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Field<T> {
-    /// Nothing.
-    Absent,
-    /// Something wrong, which was noted.
-    Faulty,
-    /// This value, at this place.
-    Given(T, Span),
-}
-
-impl<T> Field<T> {
-    /// The value, or `default` when none is given; `None` when what is given is wrong.
-    pub(super) fn or(self, default: T) -> Option<T> {
-        match self {
-            Self::Absent => Some(default),
-            Self::Faulty => None,
-            Self::Given(value, _) => Some(value),
-        }
-    }
-
-    /// The value, if one is given; the outer `None` when what is given is wrong.
-    pub(super) fn optional(self) -> Option<Option<T>> {
-        match self {
-            Self::Absent => Some(None),
-            Self::Faulty => None,
-            Self::Given(value, _) => Some(Some(value)),
-        }
-    }
-
-    /// The same field with what `change` makes of its value; a refusal is noted at its place.
-    pub(super) fn check<U, E: Display>(
-        self,
-        faults: &Faults,
-        change: impl FnOnce(T) -> Result<U, E>,
-    ) -> Field<U> {
-        match self {
-            Self::Absent => Field::Absent,
-            Self::Faulty => Field::Faulty,
-            Self::Given(value, span) => match change(value) {
-                Ok(value) => Field::Given(value, span),
-                Err(refusal) => {
-                    faults.note_text(span, &refusal.to_string());
-                    Field::Faulty
-                }
-            },
-        }
-    }
-
-    /// Where it stands, if it stands anywhere.
-    pub(super) fn span(&self) -> Option<Span> {
-        match self {
-            Self::Absent | Self::Faulty => None,
-            Self::Given(_, span) => Some(span.clone()),
-        }
-    }
-}
-
-/// One entry of a table whose keys are free.
-pub(super) struct Entry<'t> {
-    /// Its key.
-    pub(super) name: &'t str,
-    /// Where the key stands.
-    pub(super) name_span: Span,
-    /// Its value.
-    pub(super) text: &'t str,
-    /// Where the value stands.
-    pub(super) text_span: Span,
-}
 
 /// One table of the file.
 pub(super) struct Section<'t> {
@@ -244,6 +174,24 @@ impl<'t> Section<'t> {
         self.open(self.path(key), name.span(), value)
     }
 
+    /// Every table of the list `key`, each with the place where it begins; the outer `None` when something else stands
+    /// there.
+    pub(super) fn tables(&self, key: &'static str) -> Option<Vec<Section<'t>>> {
+        let Some(value) = self.value(key) else {
+            return Some(Vec::new());
+        };
+        let Some(items) = value.get_ref().as_array() else {
+            self.wrong_type(
+                key,
+                value,
+                &format!("a list of tables, such as [[{}]]", self.path(key)),
+            );
+            return None;
+        };
+        let open = |item: &'t Spanned<DeValue<'t>>| self.open(self.path(key), item.span(), item);
+        items.iter().map(open).collect()
+    }
+
     /// Every table within the table `key`, with its own name and where that stands.
     pub(super) fn sections(&self, key: &'static str) -> Vec<(&'t str, Section<'t>)> {
         let Some(outer) = self.section(key) else {
@@ -258,21 +206,41 @@ impl<'t> Section<'t> {
 
     /// Every entry of this table that is a text, for tables whose keys are free, and whether all are.
     pub(super) fn entries(&self) -> (Vec<Entry<'t>>, bool) {
-        let entry = |(name, value): (&'t Spanned<_>, &'t Spanned<DeValue<'t>>)| {
+        self.entries_of("a text in quotes", |value| vec![value])
+    }
+
+    /// As [`Section::entries`], where an entry may be a list of texts besides: each of them has the key.
+    pub(super) fn entry_lists(&self) -> (Vec<Entry<'t>>, bool) {
+        self.entries_of("a text in quotes, or a list of them", |value| {
+            match value.get_ref().as_array() {
+                Some(items) => items.iter().collect(),
+                None => vec![value],
+            }
+        })
+    }
+
+    fn entries_of(
+        &self,
+        expected: &str,
+        texts: impl Fn(&'t Spanned<DeValue<'t>>) -> Vec<&'t Spanned<DeValue<'t>>>,
+    ) -> (Vec<Entry<'t>>, bool) {
+        let (mut entries, mut all) = (Vec::new(), true);
+        for (name, value) in self.table.iter() {
             let own: &'t str = AsRef::<str>::as_ref(name.get_ref());
-            let Some(text) = value.get_ref().as_str() else {
-                self.wrong_type(own, value, "a text in quotes");
-                return None;
-            };
-            Some(Entry {
-                name: own,
-                name_span: name.span(),
-                text,
-                text_span: value.span(),
-            })
-        };
-        let entries: Vec<_> = self.table.iter().filter_map(entry).collect();
-        let all = entries.len() == self.table.len();
+            for item in texts(value) {
+                let Some(text) = item.get_ref().as_str() else {
+                    self.wrong_type(own, item, expected);
+                    all = false;
+                    continue;
+                };
+                entries.push(Entry {
+                    name: own,
+                    name_span: name.span(),
+                    text,
+                    text_span: item.span(),
+                });
+            }
+        }
         (entries, all)
     }
 

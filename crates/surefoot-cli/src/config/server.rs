@@ -26,10 +26,10 @@ pub(crate) struct ServerSection {
 pub(super) fn read(section: &Section<'_>, environment: Environment<'_>) -> Option<ServerSection> {
     let listen = section
         .text("listen")
-        .check(section.faults, address)
+        .check(section.faults, |text| address("listen", text))
         .optional();
     let hosts = section.texts("hosts").or(Vec::new());
-    let tokens = tokens(section, environment);
+    let tokens = tokens(section, "tokens", environment);
     section.finish();
     let hosts = hosts?
         .into_iter()
@@ -43,11 +43,15 @@ pub(super) fn read(section: &Section<'_>, environment: Environment<'_>) -> Optio
 }
 
 /// `tokens = { NAME = "SECRET" }`: the name goes on record as the actor.
-fn tokens(section: &Section<'_>, environment: Environment<'_>) -> Option<Vec<Token>> {
-    if section.value("tokens").is_none() {
+pub(super) fn tokens(
+    section: &Section<'_>,
+    key: &'static str,
+    environment: Environment<'_>,
+) -> Option<Vec<Token>> {
+    if section.value(key).is_none() {
         return Some(Vec::new());
     }
-    let (entries, mut sound) = section.section("tokens")?.entries();
+    let (entries, mut sound) = section.section(key)?.entries();
     let mut tokens = Vec::new();
     for entry in entries {
         match token(entry.name, entry.text, environment) {
@@ -71,10 +75,10 @@ fn token(name: &str, text: &str, environment: Environment<'_>) -> Result<Token, 
 }
 
 /// An address such as `127.0.0.1:7070` or `[::1]:7070`.
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn address(key: &str, text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         format!(
-            "listen {text:?} is no address; write an IP address and a port, such as 127.0.0.1:7070"
+            "{key} {text:?} is no address; write an IP address and a port, such as 127.0.0.1:7070"
         )
     })
 }

@@ -25,6 +25,9 @@ pub(super) struct Meters {
     stale_writes: Counter<u64>,
     settlements_dropped: Counter<u64>,
     store_errors: Counter<u64>,
+    effects_verified: Counter<u64>,
+    effects_disputed: Counter<u64>,
+    effects_need_human: Counter<u64>,
     wait: Histogram<f64>,
     duration: Histogram<f64>,
 }
@@ -75,6 +78,18 @@ impl Meters {
                 "surefoot.store.errors",
                 "Failed calls of the store, by verb",
             ),
+            effects_verified: counter(
+                "surefoot.effects.verified",
+                "Verifications of unknown outcomes, by verdict",
+            ),
+            effects_disputed: counter(
+                "surefoot.effects.disputed",
+                "Effects of which two witnesses said different things",
+            ),
+            effects_need_human: counter(
+                "surefoot.effects.need_human",
+                "Effects that wait for a person",
+            ),
             wait: seconds("surefoot.job.wait", "From enqueue to the first claim"),
             duration: seconds("surefoot.attempt.duration", "From claim to end"),
         }
@@ -111,9 +126,11 @@ impl Meters {
             Event::Abandoned { kind, .. } => self.abandoned.add(1, &[of_kind(kind)]),
             Event::StaleWrite { .. } => self.stale_writes.add(1, &[]),
             Event::SettlementDropped { .. } => self.settlements_dropped.add(1, &[]),
-            Event::EffectVerified { .. }
-            | Event::EffectDisputed { .. }
-            | Event::EffectNeedsHuman { .. } => {}
+            Event::EffectVerified { verdict, .. } => self
+                .effects_verified
+                .add(1, &[KeyValue::new("verdict", verdict.as_str())]),
+            Event::EffectDisputed { .. } => self.effects_disputed.add(1, &[]),
+            Event::EffectNeedsHuman { .. } => self.effects_need_human.add(1, &[]),
             Event::StoreError { verb, .. } => {
                 self.store_errors.add(1, &[KeyValue::new("verb", verb)])
             }

@@ -11,8 +11,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use surefoot::Client;
+use surefoot_core::error::StoreError;
 use surefoot_core::job::StateName;
-use surefoot_core::port::Depth;
+use surefoot_core::port::{Depth, RequestDepth, Requests};
+use surefoot_core::request::RequestStateName;
 use surefoot_core::time::Timestamp;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -43,7 +45,14 @@ pub(crate) struct DepthCache {
 struct Look {
     at: Instant,
     /// `None` when the store did not answer.
-    depth: Option<Arc<Depth>>,
+    depth: Option<Arc<Depths>>,
+}
+
+/// What the store counts.
+#[derive(Debug)]
+struct Depths {
+    jobs: Depth,
+    requests: RequestDepth,
 }
 
 impl Default for DepthCache {
@@ -54,6 +63,11 @@ impl Default for DepthCache {
             pairs: Names::up_to(PAIRS_MAX),
         }
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestsLabel {
+    state: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, EncodeLabelSet)]
@@ -68,10 +82,11 @@ impl DepthCache {
     pub(crate) async fn scrape(
         &self,
         client: &Client,
+        requests: &dyn Requests,
         metrics: &Metrics,
         called: &dyn Dependencies,
     ) -> String {
-        let depth = self.look(client).await;
+        let depth = self.look(client, requests).await;
         let mut gauges = Registry::default();
         self.register(&mut gauges, depth.as_deref(), metrics, client.now());
         let mut text = String::new();
@@ -85,14 +100,20 @@ impl DepthCache {
         text
     }
 
-    async fn look(&self, client: &Client) -> Option<Arc<Depth>> {
+    async fn look(&self, client: &Client, requests: &dyn Requests) -> Option<Arc<Depths>> {
         let mut last = self.last.lock().await;
         if let Some(look) = last.as_ref()
             && look.at.elapsed() < FRESH
         {
             return look.depth.clone();
         }
-        let depth = match tokio::time::timeout(PATIENCE, client.depth()).await {
+        let both = async {
+            Ok::<_, StoreError>(Depths {
+                jobs: client.depth().await?,
+                requests: requests.request_depth().await?,
+            })
+        };
+        let depth = match tokio::time::timeout(PATIENCE, both).await {
             Ok(Ok(depth)) => Some(Arc::new(depth)),
             Ok(Err(error)) => {
                 tracing::warn!(
@@ -113,19 +134,25 @@ impl DepthCache {
     fn register(
         &self,
         registry: &mut Registry,
-        depth: Option<&Depth>,
+        depths: Option<&Depths>,
         metrics: &Metrics,
         now: Timestamp,
     ) {
         let own = registry.sub_registry_with_prefix("surefoot");
         let up: Gauge = Gauge::default();
-        up.set(i64::from(depth.is_some()));
+        up.set(i64::from(depths.is_some()));
         own.register(
             "store_up",
             "Whether the store answered the last look at the depth",
             up,
         );
-        let Some(depth) = depth else { return };
+        let Some(Depths {
+            jobs: depth,
+            requests,
+        }) = depths
+        else {
+            return;
+        };
         let jobs: Family<JobsLabel, Gauge> = Family::default();
         for (label, count) in self.folded(depth, metrics) {
             jobs.get_or_create(&label).set(gauge(count));
@@ -144,6 +171,21 @@ impl DepthCache {
             "Dead letters that wait for a person",
             letters,
         );
+        let open: Family<RequestsLabel, Gauge> = Family::default();
+        for (state, count) in [
+            (RequestStateName::Claimed, requests.claimed),
+            (RequestStateName::Unknown, requests.unknown),
+            (RequestStateName::NeedsHuman, requests.needs_human),
+        ] {
+            let state = state.as_str();
+            open.get_or_create(&RequestsLabel { state })
+                .set(gauge(count));
+        }
+        own.register(
+            "requests_open",
+            "Requests of the front door that run, are of unknown outcome or wait for a person",
+            open,
+        );
         let mut age = |name: &str, help: &str, since: Option<Timestamp>| {
             let age: Gauge<f64, std::sync::atomic::AtomicU64> = Gauge::default();
             age.set(since.map_or(0.0, |since| now.since(since).as_secs_f64()));
@@ -158,6 +200,11 @@ impl DepthCache {
             "oldest_dead_letter_age",
             "How long the oldest dead letter waits; 0 when none does",
             depth.oldest_dead,
+        );
+        age(
+            "oldest_unknown_request_age",
+            "How long the outcome of a request is unknown, that of the oldest; 0 when none is",
+            requests.oldest_unknown,
         );
     }
 

@@ -17,6 +17,7 @@ use surefoot_core::id::Kind;
 use surefoot_core::job::{AttemptOutcome, DeadReason};
 use surefoot_core::port::Enqueued;
 
+use super::door::DoorMetrics;
 use super::effects::EffectMetrics;
 use super::http::HttpMetrics;
 use super::labels::Names;
@@ -50,13 +51,14 @@ struct VerbLabel {
     verb: &'static str,
 }
 
-/// What this process counts. Hand it to the engine as its observer, and to the router.
+/// What this process counts. Hand it to the engine and to the front door as their observer, and to the router.
 pub struct Metrics {
     registry: Registry,
     families: Families,
     kinds: Names,
     series: RwLock<HashMap<String, Arc<KindSeries>>>,
     pub(super) http: HttpMetrics,
+    pub(super) door: DoorMetrics,
 }
 
 #[derive(Clone)]
@@ -241,17 +243,30 @@ impl Metrics {
     #[must_use]
     pub fn new() -> Self {
         let families = Families::default();
-        let http = HttpMetrics::default();
+        let (http, door) = (HttpMetrics::default(), DoorMetrics::default());
         let mut registry = Registry::default();
         families.register(&mut registry);
         http.register(&mut registry);
+        door.register(registry.sub_registry_with_prefix("surefoot"));
         Self {
             registry,
             families,
             kinds: Names::up_to(KINDS_MAX),
             series: RwLock::default(),
             http,
+            door,
         }
+    }
+
+    /// A call of the store failed.
+    pub(super) fn store_error(&self, verb: &'static str) {
+        let errors = &self.families.store_errors;
+        errors.get_or_create(&VerbLabel { verb }).inc();
+    }
+
+    /// Two witnesses said different things about a request.
+    pub(crate) fn request_disputed(&self) {
+        self.door.disputed();
     }
 
     pub(super) fn registry(&self) -> &Registry {
@@ -324,10 +339,7 @@ impl Observer for Metrics {
             Event::EffectDisputed { .. } => self.families.effects.disputed(),
             Event::EffectNeedsHuman { .. } => self.families.effects.needs_human(),
             Event::StoreError { verb, .. } => {
-                self.families
-                    .store_errors
-                    .get_or_create(&VerbLabel { verb })
-                    .inc();
+                self.store_error(verb);
             }
         }
     }

@@ -3,6 +3,7 @@
 
 mod dependencies;
 mod depth;
+mod door;
 mod effects;
 mod http;
 mod jobs;

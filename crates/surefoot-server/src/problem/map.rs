@@ -12,6 +12,7 @@ use surefoot_core::error::StoreError;
 use surefoot_core::id::{EffectName, JobId, NameError};
 use surefoot_core::job::StateName;
 use surefoot_core::payload::PayloadError;
+use surefoot_core::request::Identity;
 use surefoot_core::time::Timestamp;
 
 use super::document::Problem;
@@ -124,10 +125,20 @@ impl Problem {
         )
     }
 
-    /// A "did not happen" that proves nothing yet.
+    /// No request holds this key of this tenant.
+    pub(crate) fn no_request(identity: &Identity) -> Self {
+        let Identity { tenant, key } = identity;
+        let shown: String = key.as_str().chars().take(KEY_SHOWN_MAX).collect();
+        Self::new(
+            &kind::NOT_FOUND,
+            format!("tenant {tenant} has no request under the key {shown:?}"),
+        )
+    }
+
+    /// A word that proves nothing yet.
     pub(crate) fn too_early(key: &str, until: Timestamp, now: Timestamp) -> Self {
         let seconds = until.since(now).as_secs().saturating_add(1);
-        let detail = format!("a call under {key} may still take effect for {seconds} s");
+        let detail = format!("what was begun under {key} may still take effect for {seconds} s");
         Self::new(&kind::TOO_EARLY, detail).with_retry_after(seconds)
     }
 

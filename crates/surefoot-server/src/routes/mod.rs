@@ -8,4 +8,5 @@ pub(crate) mod jobs;
 pub(crate) mod leases;
 pub(crate) mod probes;
 pub(crate) mod queues;
+pub(crate) mod requests;
 pub(crate) mod steer;

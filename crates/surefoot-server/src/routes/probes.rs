@@ -59,7 +59,12 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
 pub(crate) async fn scrape(State(app): State<App>) -> Response {
     let text = app
         .depth()
-        .scrape(app.client(), app.metrics(), app.dependencies())
+        .scrape(
+            app.client(),
+            app.requests(),
+            app.metrics(),
+            app.dependencies(),
+        )
         .await;
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text).into_response()
 }

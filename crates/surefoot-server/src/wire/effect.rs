@@ -1,11 +1,12 @@
 //! Effects as others see them: what a job did outside, or may have done.
 
 use serde::Serialize;
-use surefoot_core::effect::{Dispute, Effect, EffectState, Unknown, Witness};
+use surefoot_core::effect::{Effect, EffectState, Unknown};
 use surefoot_core::id::Epoch;
 use surefoot_core::time::Timestamp;
 use utoipa::ToSchema;
 
+use super::dispute::{DisputeRecord, WitnessRecord};
 use super::json::RawJson;
 use super::time::WireTime;
 
@@ -53,32 +54,6 @@ pub(crate) struct EffectRecord {
     disputes: Vec<DisputeRecord>,
 }
 
-/// Who said what became of an effect.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Witness)]
-struct WitnessRecord {
-    /// `answer` of the call, `query` of the provider, `caller` such as a webhook, or `person`.
-    kind: &'static str,
-    /// Who, where it was a caller or a person.
-    #[schema(required)]
-    actor: Option<String>,
-    /// Why, where it was a person.
-    #[schema(required)]
-    reason: Option<String>,
-}
-
-/// A witness that came too late and said something else.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Dispute)]
-struct DisputeRecord {
-    /// When.
-    at: WireTime,
-    /// Who.
-    witness: WitnessRecord,
-    /// What was said.
-    said: String,
-}
-
 impl From<&Effect> for EffectRecord {
     fn from(effect: &Effect) -> Self {
         let known = Known::of(&effect.state);
@@ -99,36 +74,6 @@ impl From<&Effect> for EffectRecord {
             witness: known.witness,
             cost_micros: effect.cost.booked(),
             disputes: effect.disputes.iter().map(DisputeRecord::from).collect(),
-        }
-    }
-}
-
-impl From<&Dispute> for DisputeRecord {
-    fn from(dispute: &Dispute) -> Self {
-        Self {
-            at: dispute.at.into(),
-            witness: WitnessRecord::from(&dispute.by),
-            said: dispute.said.to_string(),
-        }
-    }
-}
-
-impl From<&Witness> for WitnessRecord {
-    fn from(witness: &Witness) -> Self {
-        let (kind, actor, reason) = match witness {
-            Witness::Answer => ("answer", None, None),
-            Witness::Query => ("query", None, None),
-            Witness::Caller(actor) => ("caller", Some(actor.to_string()), None),
-            Witness::Person(by) => (
-                "person",
-                Some(by.actor.to_string()),
-                Some(by.reason.to_string()),
-            ),
-        };
-        Self {
-            kind,
-            actor,
-            reason,
         }
     }
 }

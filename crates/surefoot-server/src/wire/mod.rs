@@ -1,9 +1,11 @@
 //! The shapes that travel. Their names are a promise to every client; core's types know nothing of them, and a value
 //! that comes in is turned into a checked type of core here and nowhere else.
 
+mod body;
 mod by;
 mod dead;
 mod dependency;
+mod dispute;
 mod effect;
 mod enqueue;
 mod job;
@@ -13,6 +15,9 @@ mod page;
 mod pull_effect;
 mod queue;
 mod record;
+mod request;
+mod request_page;
+mod request_verdict;
 mod steer;
 mod text;
 mod time;
@@ -33,6 +38,9 @@ pub(crate) use lease::{
 pub(crate) use page::{JobPage, PageQuery};
 pub(crate) use pull_effect::{AnswerBody, AskedBody, BeginEffectBody, EffectOrder};
 pub(crate) use queue::{QueueList, Resumed, queue_list};
+pub(crate) use request::RequestRecord;
+pub(crate) use request_page::{RequestPage, RequestPageQuery, TenantQuery};
+pub(crate) use request_verdict::{RequestVerdictBody, RequestWitnessed};
 pub(crate) use steer::{EditBody, IgnoreBody, ReplayBody, Steered};
 pub(crate) use time::civil;
 pub(crate) use witness::{VerdictBody, Witnessed, WitnessedOutcome};

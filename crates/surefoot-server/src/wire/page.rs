@@ -12,9 +12,9 @@ use super::job::{JobSummary, View};
 use super::word::StateWord;
 use crate::problem::Problem;
 
-/// The jobs on one page unless the request names a number.
+/// The entries on one page unless the request names a number.
 const LIMIT_STANDARD: u32 = 50;
-/// The most jobs on one page: below the port's own limit, for each is read with its payload.
+/// The most entries on one page: below the port's own limit, for each job is read with its payload.
 const LIMIT_MAX: u32 = 200;
 
 /// Which jobs to show; every parameter that is set must match.
@@ -50,13 +50,7 @@ pub(crate) struct Page {
 
 impl PageQuery {
     pub(crate) fn into_page(self) -> Result<Page, Problem> {
-        let limit = self.limit.unwrap_or(LIMIT_STANDARD);
-        if !(1..=LIMIT_MAX).contains(&limit) {
-            return Err(Problem::parameter(
-                "limit",
-                format!("limit is {limit}, give 1 to {LIMIT_MAX}"),
-            ));
-        }
+        let limit = limit(self.limit)?;
         let state = self.state.map(|text| {
             let words = || {
                 format!(
@@ -83,7 +77,19 @@ impl PageQuery {
     }
 }
 
-fn parsed<T, E: std::fmt::Display>(
+/// How many entries a page has.
+pub(super) fn limit(given: Option<u32>) -> Result<u32, Problem> {
+    let limit = given.unwrap_or(LIMIT_STANDARD);
+    if (1..=LIMIT_MAX).contains(&limit) {
+        Ok(limit)
+    } else {
+        let detail = format!("limit is {limit}, give 1 to {LIMIT_MAX}");
+        Err(Problem::parameter("limit", detail))
+    }
+}
+
+/// A parameter, if it is given.
+pub(super) fn parsed<T, E: std::fmt::Display>(
     parameter: &str,
     text: Option<String>,
     parse: impl Fn(String) -> Result<T, E>,

@@ -30,10 +30,10 @@ pub(crate) struct VerdictBody {
     reason: Option<Text>,
 }
 
-/// What became of an effect.
+/// What became of an effect or a request.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum WitnessedWord {
+pub(super) enum WitnessedWord {
     /// It happened.
     Happened,
     /// It did not.
@@ -42,11 +42,6 @@ enum WitnessedWord {
 
 impl VerdictBody {
     pub(crate) fn into_verdict(self, caller: &Caller) -> Result<(Verdict, Witness), Problem> {
-        let person = self.reason.is_some();
-        let by = ByBody {
-            actor: self.actor,
-            reason: self.reason,
-        };
         let verdict = match self.verdict {
             WitnessedWord::Happened => Verdict::Happened {
                 result: payload("result", self.result)?,
@@ -54,13 +49,24 @@ impl VerdictBody {
             },
             WitnessedWord::DidNotHappen => Verdict::DidNotHappen,
         };
-        let witness = if person {
-            Witness::Person(by.into_by(caller, MustReason::Yes)?)
-        } else {
-            Witness::Caller(by.into_by(caller, MustReason::No)?.actor)
-        };
-        Ok((verdict, witness))
+        let by = witness(self.actor, self.reason, caller)?;
+        Ok((verdict, by))
     }
+}
+
+/// Who says so: a person where there is a reason, else a program.
+pub(super) fn witness(
+    actor: Option<String>,
+    reason: Option<Text>,
+    caller: &Caller,
+) -> Result<Witness, Problem> {
+    let is_person = reason.is_some();
+    let by = ByBody { actor, reason };
+    Ok(if is_person {
+        Witness::Person(by.into_by(caller, MustReason::Yes)?)
+    } else {
+        Witness::Caller(by.into_by(caller, MustReason::No)?.actor)
+    })
 }
 
 /// What became of the word of a witness.
@@ -79,7 +85,7 @@ pub(crate) struct Witnessed {
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WitnessedOutcome {
-    /// It settled the effect, and its job goes on.
+    /// It settled the effect, and its job goes on; or the request, and its repetitions are told.
     Settled,
     /// The same was known before.
     Same,

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use surefoot_core::job::{AttemptOutcome, DeadReason, StateName};
 use surefoot_core::policy::Recovery;
 use surefoot_core::port::ActionVerb;
+use surefoot_core::request::{NotKept, RequestStateName};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -49,4 +50,8 @@ words! {
     RecoveryWord(Recovery) as "Recovery";
     /// What a person did.
     VerbWord(ActionVerb) as "ActionVerb";
+    /// What is known of a request.
+    RequestStateWord(RequestStateName) as "RequestState";
+    /// Why an answer is not kept.
+    NotKeptWord(NotKept) as "NotKept";
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use surefoot::{Client, JobPolicy, Policies, Recovery};
 use surefoot_core::backoff::{Backoff, Jitter};
 use surefoot_core::id::Kind;
+use surefoot_core::port::Requests;
 use surefoot_core::time::Timestamp;
 use surefoot_server::{Metrics, ServerOptions, router};
 use surefoot_testkit::{FaultyStore, ManualClock, MemoryStore};
@@ -21,6 +22,7 @@ pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_796_034_600_000_000);
 pub(crate) struct Api {
     pub(crate) router: Router,
     pub(crate) store: FaultyStore,
+    pub(crate) requests: Arc<dyn Requests>,
     pub(crate) clock: Arc<ManualClock>,
 }
 
@@ -37,7 +39,9 @@ impl Api {
 
     pub(crate) fn with(change: impl FnOnce(&mut ServerOptions)) -> Self {
         let clock = Arc::new(ManualClock::new(NOW));
-        let store = FaultyStore::over(Arc::new(MemoryStore::new(clock.clone())), 1);
+        let memory = Arc::new(MemoryStore::new(clock.clone()));
+        let store = FaultyStore::over(memory.clone(), 1);
+        let requests: Arc<dyn Requests> = Arc::new(store.requests(memory));
         let metrics = Arc::new(Metrics::new());
         let client = Client::new(
             Arc::new(store.clone()),
@@ -49,7 +53,8 @@ impl Api {
         change(&mut options);
         assert_eq!(options.validate(), Vec::<String>::new());
         Self {
-            router: router(client, metrics, options),
+            router: router(client, requests.clone(), metrics, options),
+            requests,
             store,
             clock,
         }

@@ -19,5 +19,6 @@ mod list;
 mod metrics;
 mod openapi;
 mod problems;
+mod requests;
 mod sockets;
 mod steer;

@@ -12,7 +12,7 @@ use crate::harness::{Api, request, with_json};
 const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 /// Every route, by hand: the promise to clients.
-const ROUTES: [(&str, &str); 28] = [
+const ROUTES: [(&str, &str); 31] = [
     ("get", "/healthz"),
     ("get", "/metrics"),
     ("get", "/openapi.json"),
@@ -25,6 +25,8 @@ const ROUTES: [(&str, &str); 28] = [
     ("get", "/v1/jobs/{id}"),
     ("get", "/v1/jobs/{id}/events"),
     ("get", "/v1/queues"),
+    ("get", "/v1/requests"),
+    ("get", "/v1/requests/{key}"),
     ("post", "/v1/dependencies/{name}/breaker"),
     ("post", "/v1/effects/{key}/verdict"),
     ("post", "/v1/jobs"),
@@ -41,6 +43,7 @@ const ROUTES: [(&str, &str); 28] = [
     ("post", "/v1/leases/{job}/unknown"),
     ("post", "/v1/queues/{queue}/pause"),
     ("post", "/v1/queues/{queue}/resume"),
+    ("post", "/v1/requests/{key}/resolve"),
 ];
 
 async fn document() -> Value {

@@ -1,9 +1,10 @@
 //! Seats come back, whatever happens.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::testing::pending_once;
+use crate::testing::{pending_once, ready_at_once};
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -86,6 +87,81 @@ fn detached_work_keeps_the_seat_of_its_call_until_it_ends() {
     assert_eq!((bulkhead.taken(), bulkhead.detached()), (1, 0));
     drop(other);
     assert_eq!(bulkhead.taken(), 0);
+}
+
+#[test]
+fn threads_together_never_share_the_last_seat() {
+    let (bulkhead, out) = (Bulkhead::new(&options(1, 0)), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..2_000_000 {
+                    if let Some(seat) = bulkhead.try_sit() {
+                        assert_eq!(out.fetch_add(1, Ordering::SeqCst), 0, "one too many");
+                        out.fetch_sub(1, Ordering::SeqCst);
+                        drop(seat);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(bulkhead.taken(), 0);
+}
+
+/// Threads that take seats, wait for them, give up while they wait, and detach work, under a limit that moves.
+#[test]
+fn threads_that_come_and_go_exceed_no_limit_and_lose_no_seat() {
+    const LIMIT_MAX: u32 = 4;
+    let options = options(LIMIT_MAX, 3);
+    let (bulkhead, out) = (Bulkhead::new(&options), AtomicU32::new(0));
+    let visit = async |n: u32, seat: Seat<'_>| {
+        let others = out.fetch_add(1, Ordering::SeqCst);
+        assert!(others < LIMIT_MAX, "one too many");
+        let hold = (n % 7 == 0).then(|| bulkhead.hold());
+        if n % 3 == 0 {
+            tokio::task::yield_now().await;
+        }
+        out.fetch_sub(1, Ordering::SeqCst);
+        drop(seat);
+        drop(hold);
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..6 {
+            let (bulkhead, options, visit) = (&bulkhead, &options, &visit);
+            scope.spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_time()
+                    .build()
+                    .unwrap();
+                runtime.block_on(async {
+                    for n in thread..100_000 {
+                        let wait = Duration::from_millis(1 + u64::from(n % 3));
+                        let sit = bulkhead.sit(options, wait);
+                        let seat = match n % 4 {
+                            0 => bulkhead.try_sit().ok_or(Full::Queue),
+                            // Who would wait goes away.
+                            1 | 2 => ready_at_once(sit).unwrap_or(Err(Full::Waited)),
+                            _ => sit.await,
+                        };
+                        if let Ok(seat) = seat {
+                            visit(n, seat).await;
+                        }
+                    }
+                });
+            });
+        }
+        for n in 0..100_000 {
+            bulkhead.set_limit(n % LIMIT_MAX + 1);
+            std::thread::yield_now();
+        }
+    });
+    bulkhead.set_limit(LIMIT_MAX);
+    assert_eq!(
+        (bulkhead.taken(), bulkhead.waiting(), bulkhead.detached()),
+        (0, 0, 0)
+    );
+    let seats: Vec<_> = std::iter::from_fn(|| bulkhead.try_sit()).take(9).collect();
+    assert_eq!(seats.len(), LIMIT_MAX as usize);
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub struct Counts {
 #[derive(Debug)]
 pub(crate) struct Window {
     width: AtomicU64,
+    /// The tick of the last call, which the next one mostly shares: a multiplication shows it, and spares a division.
+    tick: AtomicU64,
     buckets: [Bucket; BUCKETS],
 }
 
@@ -64,11 +66,13 @@ impl Window {
     pub(crate) fn new(length: Duration) -> Self {
         Self {
             width: AtomicU64::new(width(length)),
+            tick: AtomicU64::new(0),
             buckets: Default::default(),
         }
     }
 
     /// Counts one call at `now` for `generation`.
+    #[inline]
     pub(crate) fn add(&self, now: Moment, generation: u32, count: Count) {
         self.add_many(now, generation, count, 1);
     }
@@ -110,13 +114,29 @@ impl Window {
         }
     }
 
+    #[inline]
     fn add_many(&self, now: Moment, generation: u32, count: Count, by: u64) {
-        let tick = now.as_nanos() / self.width.load(Ordering::Relaxed);
+        let tick = self.tick(now);
         self.bucket(tick)
             .of(count)
             .add(Tag::new(tick, generation), by);
     }
 
+    /// How many times the width of a bucket fits into `now`.
+    #[inline]
+    fn tick(&self, now: Moment) -> u64 {
+        let (now, width) = (now.as_nanos(), self.width.load(Ordering::Relaxed));
+        let last = self.tick.load(Ordering::Relaxed);
+        let begin = last.checked_mul(width);
+        if begin.is_some_and(|begin| now.wrapping_sub(begin) < width) {
+            return last;
+        }
+        let tick = now / width;
+        self.tick.store(tick, Ordering::Relaxed);
+        tick
+    }
+
+    #[inline]
     fn bucket(&self, tick: u64) -> &Bucket {
         &self.buckets[usize::try_from(tick % BUCKETS as u64).unwrap_or(0)]
     }
@@ -137,6 +157,7 @@ impl Tag {
     /// clock has gone back, or that the numbers have wrapped.
     const HELD_UP_MAX: u32 = 2;
 
+    #[inline]
     fn new(tick: u64, generation: u32) -> Self {
         let lap = u32::try_from((tick / BUCKETS as u64) & ((1 << Self::LAP_BITS) - 1)).unwrap_or(0);
         Self((generation << Self::LAP_BITS) | lap)
@@ -162,6 +183,7 @@ impl Tagged {
     /// Where a count stops, with room for the additions that are under way.
     const CEILING: u64 = (1 << 32) - (1 << 20);
 
+    #[inline]
     fn add(&self, tag: Tag, by: u64) {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
@@ -196,6 +218,7 @@ impl Tagged {
     }
 }
 
+#[inline]
 fn split(word: u64) -> (Tag, u64) {
     (
         Tag(u32::try_from(word >> 32).unwrap_or(0)),

@@ -7,8 +7,10 @@ mod run;
 mod trail;
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 
+use admit::Admission;
 use run::{Begin, Done, Run, Tried};
 use trail::Trail;
 
@@ -18,6 +20,37 @@ use crate::event::Event;
 use crate::hedge::{Race, race};
 use crate::meaning::Meant;
 use crate::meta::Meta;
+
+/// One attempt through the guards that stand before each attempt.
+///
+/// Not a function: an async function keeps what it is given in a future of its own and moves what it returns, which
+/// costs a call as much as its breaker does.
+macro_rules! attempt {
+    ($run:expr, $begin:expr, $make:expr) => {
+        'attempt: {
+            let (run, begin): (&Run<'_, '_>, Begin<'_>) = (&$run, $begin);
+            let admitted = match run.admit(begin.now) {
+                Ok(Admission::Admitted(admitted)) => admitted,
+                // On the heap, because only a call that waits needs it.
+                Ok(waiting) => match Box::pin(run.admitted(waiting)).await {
+                    Ok(admitted) => admitted,
+                    Err((rejection, after)) => {
+                        break 'attempt Err(Tried::Rejected(rejection, after));
+                    }
+                },
+                Err((rejection, after)) => break 'attempt Err(Tried::Rejected(rejection, after)),
+            };
+            let mut admitted = admitted;
+            let out = run.leaves(begin, &admitted);
+            let ran = {
+                let inner = pin!(run.made(out.attempt(run.dependency), $make));
+                let timer = pin!(None);
+                run.guarded(&out, &mut admitted.permit, inner, timer).await
+            };
+            run.ended(&out, admitted, ran)
+        }
+    };
+}
 
 impl Dependency {
     /// Makes one call, protected by the policy. `f` starts one attempt each time it is called; dropping the
@@ -31,59 +64,46 @@ impl Dependency {
     pub fn call<'a, 'm, T, E, F, Fut>(
         &'a self,
         meta: &Meta<'m>,
-        f: F,
+        mut f: F,
     ) -> impl Future<Output = Result<T, CallError<E>>> + use<'a, 'm, T, E, F, Fut>
     where
         E: Meant,
         F: FnMut(Attempt<'a>) -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
-        through(self, *meta, f)
-    }
-}
-
-async fn through<'a, T, E, F, Fut>(
-    dependency: &'a Dependency,
-    meta: Meta<'_>,
-    mut f: F,
-) -> Result<T, CallError<E>>
-where
-    E: Meant,
-    F: FnMut(Attempt<'a>) -> Fut,
-    Fut: Future<Output = Result<T, E>>,
-{
-    let mut run = match Run::begin(dependency, meta) {
-        Ok(run) => run,
-        Err((rejection, after)) => {
-            dependency.emit(|| Event::Rejected(rejection));
-            return Err(CallError::rejected(
-                dependency.0.name.clone(),
-                rejection,
-                after,
-            ));
-        }
-    };
-    let mut trail = Trail::new();
-    loop {
-        let begin = run.next_send();
-        let tried = if run.hedges() {
-            // On the heap, so that a call that is not hedged stays small.
-            Box::pin(hedged(&run, begin, &mut f, &mut trail)).await
-        } else {
-            run.attempt(begin, &mut f).await
-        };
-        match tried {
-            Ok(done) => {
-                run.succeeded(done.ended);
-                return Ok(done.value);
+        let meta = *meta;
+        // A block and not an `async fn`, for that would move its arguments twice.
+        async move {
+            let mut run = match Run::begin(self, &meta) {
+                Ok(run) => run,
+                Err((rejection, after)) => {
+                    self.emit(|| Event::Rejected(rejection));
+                    return Err(CallError::rejected(self.0.name.clone(), rejection, after));
+                }
+            };
+            let mut trail = Trail::new();
+            loop {
+                let begin = run.next_send();
+                let tried = if run.hedges() {
+                    // On the heap, so that a call that is not hedged stays small.
+                    Box::pin(hedged(&run, begin, &mut f, &mut trail)).await
+                } else {
+                    attempt!(run, begin, &mut f)
+                };
+                match tried {
+                    Ok(done) => {
+                        run.succeeded(done.ended);
+                        return Ok(done.value);
+                    }
+                    Err(Tried::Rejected(rejection, after)) => {
+                        return Err(trail.turned_away(&run, rejection, after));
+                    }
+                    Err(Tried::Failed(failed)) => trail.add(*failed),
+                }
+                if let Err(suppressed) = run.before_next(trail.meaning()).await {
+                    return Err(trail.end(&run, suppressed));
+                }
             }
-            Err(Tried::Rejected(rejection, after)) => {
-                return Err(trail.turned_away(&run, rejection, after));
-            }
-            Err(Tried::Failed(failed)) => trail.add(*failed),
-        }
-        if let Err(suppressed) = run.before_next(trail.meaning()).await {
-            return Err(trail.end(&run, suppressed));
         }
     }
 }
@@ -106,9 +126,9 @@ where
         let mut f = f.lock().unwrap_or_else(PoisonError::into_inner);
         (*f)(attempt)
     };
-    let first = run.attempt(begin, make);
-    let Race { result, other } = race(first, run.hedge_wait(), || {
-        run.second_copy().map(|begin| run.attempt(begin, make))
+    let attempt = async |begin| attempt!(run, begin, make);
+    let Race { result, other } = race(attempt(begin), run.hedge_wait(), || {
+        run.second_copy().map(attempt)
     })
     .await;
     match (result, other) {

@@ -31,6 +31,7 @@ impl Moment {
 
     /// This point plus `delay`, at most [`NEVER`](Self::NEVER).
     #[must_use]
+    #[inline]
     pub fn after(self, delay: Duration) -> Self {
         Self(self.0.saturating_add(nanos(delay)))
     }
@@ -48,6 +49,7 @@ pub(crate) const HELD_UP_MAX: Duration = Duration::from_secs(1);
 
 /// A duration in nanoseconds, at most `u64::MAX`.
 #[must_use]
+#[inline]
 pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -63,13 +65,14 @@ pub trait Clock: Send + Sync + 'static {
 pub struct TokioClock;
 
 impl Clock for TokioClock {
+    #[inline]
     fn now(&self) -> Moment {
         /// Far enough above zero that a runtime whose virtual time began before the process asked first
         /// still finds its own past.
         const HEADROOM: u64 = 1 << 56;
         static ZERO: OnceLock<std::time::Instant> = OnceLock::new();
-        let zero = tokio::time::Instant::from_std(*ZERO.get_or_init(std::time::Instant::now));
-        let now = tokio::time::Instant::now();
+        let zero = *ZERO.get_or_init(std::time::Instant::now);
+        let now = tokio::time::Instant::now().into_std();
         match now.checked_duration_since(zero) {
             Some(ahead) => Moment(HEADROOM.saturating_add(nanos(ahead))),
             None => Moment(HEADROOM.saturating_sub(nanos(zero.saturating_duration_since(now)))),

@@ -216,6 +216,7 @@ impl Dependency {
 
     /// The present moment by its clock.
     #[must_use]
+    #[inline]
     pub fn now(&self) -> Moment {
         match &self.0.clock {
             None => TokioClock.now(),
@@ -224,6 +225,7 @@ impl Dependency {
     }
 
     /// The same moment by tokio's clock, which deadlines between dependencies are told by.
+    #[inline]
     pub(crate) fn shared(&self, moment: Moment, now: Moment) -> Moment {
         match &self.0.clock {
             None => moment,
@@ -232,6 +234,7 @@ impl Dependency {
     }
 
     /// How long it is until a deadline by tokio's clock.
+    #[inline]
     pub(crate) fn until_shared(&self, deadline: Moment, now: Moment) -> Duration {
         match &self.0.clock {
             None => deadline.since(now),
@@ -255,10 +258,15 @@ impl Dependency {
         }
     }
 
+    #[inline]
     pub(crate) fn emit(&self, event: impl FnOnce() -> Event) {
-        if !self.0.listened.load(Ordering::Relaxed) {
-            return;
+        if self.0.listened.load(Ordering::Relaxed) {
+            self.announce(event());
         }
+    }
+
+    #[cold]
+    fn announce(&self, event: Event) {
         thread_local! {
             static DEPTH: Cell<u32> = const { Cell::new(0) };
         }
@@ -275,12 +283,12 @@ impl Dependency {
         let _leave = Leave(depth);
         DEPTH.set(depth + 1);
         let listeners = self.0.listeners.load_full();
-        let event = event();
         listeners
             .iter()
             .for_each(|listener| listener.on(self, &event));
     }
 
+    #[inline]
     pub(crate) fn tell(&self, transition: Option<Transition>) {
         if let Some(transition) = transition {
             self.emit(|| Event::Breaker(transition));

@@ -48,6 +48,7 @@ impl Permit<'_> {
     }
 
     /// Tells what came of the call.
+    #[inline]
     pub fn settle(
         mut self,
         options: &BreakerOptions,
@@ -75,6 +76,7 @@ impl Permit<'_> {
 }
 
 impl Drop for Permit<'_> {
+    #[inline]
     fn drop(&mut self) {
         if let Some(probe) = self.probe.take() {
             self.breaker.give_back(probe);

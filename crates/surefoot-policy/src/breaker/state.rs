@@ -51,7 +51,22 @@ impl Breaker {
     ///
     /// # Errors
     /// A [`Refusal`]; nothing is held then.
+    #[inline(always)]
     pub fn admit(
+        &self,
+        options: &BreakerOptions,
+        now: Moment,
+        roll: impl FnOnce() -> Roll,
+    ) -> Result<(Permit<'_>, Option<Transition>), Refusal> {
+        let word = self.now();
+        if word.kind() == Kind::Closed && self.ramp_until.load(Ordering::Relaxed) <= now.as_nanos()
+        {
+            return Ok((self.permit(word, None), None));
+        }
+        self.admit_unless_closed(options, now, roll)
+    }
+
+    fn admit_unless_closed(
         &self,
         options: &BreakerOptions,
         now: Moment,
@@ -174,6 +189,7 @@ impl Breaker {
     }
 
     /// A result of a call that was let pass while closed, disabled or measuring.
+    #[inline]
     pub(super) fn settle_call(
         &self,
         admitted: Word,
@@ -300,6 +316,7 @@ impl Breaker {
     }
 
     /// After a close, the share of calls that pass rises from a tenth to all.
+    #[inline]
     fn ramp_admits(
         &self,
         options: &BreakerOptions,
@@ -319,6 +336,7 @@ impl Breaker {
         roll().fraction() < share.max(RAMP_SHARE_MIN)
     }
 
+    #[inline]
     pub(super) fn now(&self) -> Word {
         Word(self.word.load(Ordering::Acquire))
     }
@@ -335,6 +353,7 @@ impl Breaker {
             .is_ok()
     }
 
+    #[inline]
     fn permit(&self, admitted: Word, probe: Option<Probe>) -> Permit<'_> {
         Permit {
             breaker: self,

@@ -71,6 +71,7 @@ impl Budget {
     }
 
     /// Pays in for one logical success, however many sends it took.
+    #[inline]
     pub fn deposit(&self, now: Moment) {
         self.deposits.add(now, 0, Count::Total);
     }

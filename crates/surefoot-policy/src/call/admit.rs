@@ -30,6 +30,7 @@ const PASSED: Turned = (Rejection::DeadlinePassed, None);
 
 impl<'a> Run<'a, '_> {
     /// Asks the gate, the limiter, the breaker and the bulkhead, in this order, as far as that goes at once.
+    #[inline(always)]
     pub(super) fn admit(&self, now: Moment) -> Result<Admission<'a>, Turned> {
         let (live, policy) = (&self.dependency.0, &**self.policy);
         let spare = self.spare(now)?;
@@ -82,6 +83,7 @@ impl<'a> Run<'a, '_> {
         }
     }
 
+    #[inline(always)]
     fn admit_in_turn(&self, now: Moment, spare: Duration) -> Result<Admission<'a>, Turned> {
         let permit = if self.reentrant {
             None
@@ -99,6 +101,7 @@ impl<'a> Run<'a, '_> {
     }
 
     /// How long may be waited so that an attempt can still end in time.
+    #[inline]
     fn spare(&self, now: Moment) -> Result<Duration, Turned> {
         self.deadline
             .since(now)
@@ -106,6 +109,7 @@ impl<'a> Run<'a, '_> {
             .ok_or(PASSED)
     }
 
+    #[inline(always)]
     fn pass_breaker(&self, now: Moment) -> Result<Permit<'a>, Turned> {
         let (dependency, options) = (self.dependency, &self.policy.breaker);
         match dependency

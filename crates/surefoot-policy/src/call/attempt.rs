@@ -1,12 +1,14 @@
 //! One attempt: it is let pass, runs under its time-out, and what it showed is told to those who count.
 
 use std::future::{Future, pending};
+use std::pin::Pin;
 use std::time::Duration;
 
 use surefoot_core::classify::Certainty;
 use surefoot_core::timeouts::TimeoutKind;
+use tokio::time::Sleep;
 
-use super::admit::{Admission, Admitted};
+use super::admit::Admitted;
 use super::run::{Begin, Done, Failed, Run, Tried};
 use crate::adaptive::Sample;
 use crate::breaker::{Evidence, Permit};
@@ -28,60 +30,83 @@ const FAIR_SHARE: u32 = 4;
 /// On the heap, so that what a success returns stays small.
 type How<E> = Box<(Kind, Meaning, Option<E>)>;
 
-enum Broken<E> {
+pub(super) enum Broken<E> {
     Own(E),
     Injected(Injected),
 }
 
+/// An attempt that is out.
+pub(super) struct Out<'a> {
+    number: u32,
+    hedge: bool,
+    within: Duration,
+    ambient: Ambient,
+    _watch: Option<LatencyWatch<'a>>,
+}
+
+impl<'a> Out<'a> {
+    #[inline(always)]
+    pub(super) fn attempt(&self, dependency: &'a Dependency) -> Attempt<'a> {
+        Attempt {
+            dependency,
+            deadline: self.ambient.deadline.unwrap_or(Moment::NEVER),
+            number: self.number,
+            outer: self.ambient.outer,
+            hedge: self.hedge,
+        }
+    }
+}
+
 impl<'a> Run<'a, '_> {
-    /// One attempt through the guards that stand before each attempt.
-    pub(super) async fn attempt<T, E, Fut>(
-        &self,
-        begin: Begin<'a>,
-        make: impl FnOnce(Attempt<'a>) -> Fut,
-    ) -> Result<Done<T>, Tried<E>>
-    where
-        E: Meant,
-        Fut: Future<Output = Result<T, E>>,
-    {
-        let Begin {
-            number,
-            hedge,
-            now,
-            draw,
-        } = begin;
-        let admitted = match self.admit(now) {
-            Ok(Admission::Admitted(admitted)) => admitted,
-            // On the heap, because only a call that waits needs it.
-            Ok(waiting) => match Box::pin(self.admitted(waiting)).await {
-                Ok(admitted) => admitted,
-                Err((rejection, after)) => return Err(Tried::Rejected(rejection, after)),
-            },
-            Err((rejection, after)) => return Err(Tried::Rejected(rejection, after)),
-        };
-        let Admitted {
-            mut permit,
-            seat,
-            began,
-        } = admitted;
-        if let Some(draw) = draw {
+    /// An attempt leaves: what it was let pass with, and its share of the time.
+    #[inline(always)]
+    pub(super) fn leaves(&self, begin: Begin<'a>, admitted: &Admitted<'a>) -> Out<'a> {
+        if let Some(draw) = begin.draw {
             draw.spend();
         }
+        let began = admitted.began;
         let within = self.policy.timeout.attempt.min(self.deadline.since(began));
-        let ambient = self.ambient_of(number, began, within);
-        let attempt = Attempt {
-            dependency: self.dependency,
-            deadline: ambient.deadline.unwrap_or(Moment::NEVER),
-            number,
-            outer: ambient.outer,
-            hedge,
-        };
-        let _watch = self.policy.hedge.is_some().then(|| LatencyWatch {
-            dependency: self.dependency,
+        let ambient = self.ambient_of(begin.number, began, within);
+        Out {
+            number: begin.number,
+            hedge: begin.hedge,
+            within,
+            ambient,
+            _watch: self.policy.hedge.is_some().then(|| LatencyWatch {
+                dependency: self.dependency,
+                began,
+            }),
+        }
+    }
+
+    /// Runs what the caller makes of an attempt until it ends or its time is over.
+    #[inline(always)]
+    pub(super) fn guarded<'g, F: Future>(
+        &'g self,
+        out: &'g Out<'a>,
+        permit: &'g mut Option<Permit<'a>>,
+        inner: Pin<&'g mut F>,
+        timer: Pin<&'g mut Option<Sleep>>,
+    ) -> Guarded<'g, F, impl FnMut() + Unpin> {
+        let slow_after = self.policy.breaker.slow_after;
+        Guarded::new(inner, timer, &out.ambient, slow_after, out.within, || {
+            self.passed_slow_line(permit.as_mut());
+        })
+    }
+
+    /// What came of an attempt is told to those who count.
+    #[inline(always)]
+    pub(super) fn ended<T, E: Meant>(
+        &self,
+        out: &Out<'a>,
+        Admitted {
+            permit,
+            seat,
             began,
-        });
-        let ran = self.run(attempt, ambient, within, &mut permit, make).await;
-        let out = self
+        }: Admitted<'a>,
+        ran: Ran<Result<T, Broken<E>>>,
+    ) -> Result<Done<T>, Tried<E>> {
+        let taken = self
             .policy
             .adaptive
             .is_some()
@@ -89,26 +114,26 @@ impl<'a> Run<'a, '_> {
         drop(seat);
         let ended = self.dependency.now();
         let took = ended.since(began);
-        let (health, result) = self.weighed(ran, within);
+        let (health, result) = self.weighed(ran, out.within);
         self.settle(permit, health, took, ended);
-        self.adapt(out, health, took, ended);
+        self.adapt(taken, health, took, ended);
         match result {
             Ok(value) => Ok(Done { value, ended }),
-            Err(how) => Err(self.recorded(&attempt, *how, began, ended)),
+            Err(how) => Err(self.recorded((out.number, out.hedge), *how, began, ended)),
         }
     }
 
     /// Keeps how an attempt failed, and tells those who must know.
     fn recorded<E>(
         &self,
-        attempt: &Attempt<'a>,
+        (number, hedge): (u32, bool),
         (kind, meaning, source): (Kind, Meaning, Option<E>),
         began: Moment,
         ended: Moment,
     ) -> Tried<E> {
         let record = AttemptRecord {
-            number: attempt.number,
-            hedge: attempt.hedge,
+            number,
+            hedge,
             began_after: began.since(self.started),
             took: ended.since(began),
             kind,
@@ -123,42 +148,37 @@ impl<'a> Run<'a, '_> {
         }))
     }
 
-    /// Runs what the caller made of an attempt until it ends or its time is over.
-    async fn run<T, E, Fut>(
+    /// What the caller makes of an attempt, or the fault that is injected into it.
+    #[inline(always)]
+    pub(super) fn made<T, E, Fut>(
         &self,
         attempt: Attempt<'a>,
-        ambient: Ambient,
-        within: Duration,
-        permit: &mut Option<Permit<'a>>,
         make: impl FnOnce(Attempt<'a>) -> Fut,
-    ) -> Ran<Result<T, Broken<E>>>
+    ) -> impl Future<Output = Result<T, Broken<E>>>
     where
         Fut: Future<Output = Result<T, E>>,
     {
-        let dependency = self.dependency;
-        let injected = self
-            .policy
-            .fault
-            .as_ref()
-            .and_then(|fault| fault.injected(dependency.roll()));
-        let inner = async {
+        let fault = self.policy.fault.as_ref();
+        let injected = fault.and_then(|fault| fault.injected(self.dependency.roll()));
+        async move {
             match injected {
                 None => make(attempt).await.map_err(Broken::Own),
                 Some(injected) => Box::pin(self.injected(injected, attempt, make)).await,
             }
-        };
-        let slow = &self.policy.breaker;
-        Guarded::new(inner, ambient, slow.slow_after, within, || {
-            let told = permit
-                .as_mut()
-                .and_then(|permit| permit.still_out(slow, dependency.now(), || dependency.roll()));
-            dependency.tell(told);
-        })
-        .await
+        }
+    }
+
+    #[cold]
+    fn passed_slow_line(&self, permit: Option<&mut Permit<'a>>) {
+        let (dependency, options) = (self.dependency, &self.policy.breaker);
+        let told = permit
+            .and_then(|permit| permit.still_out(options, dependency.now(), || dependency.roll()));
+        dependency.tell(told);
     }
 
     /// The context of one attempt: its own deadline, and this call as the retry owner unless there is one above
     /// or nothing is ever repeated here.
+    #[inline(always)]
     fn ambient_of(&self, number: u32, began: Moment, within: Duration) -> Ambient {
         let deadline = self.dependency.shared(began.after(within), began);
         let repeats = self.policy.retry.attempts_max > 1 || self.policy.hedge.is_some();
@@ -238,6 +258,7 @@ impl<'a> Run<'a, '_> {
         }
     }
 
+    #[inline]
     fn settle(&self, permit: Option<Permit<'a>>, health: Health, took: Duration, now: Moment) {
         let Some(permit) = permit else { return };
         let options = &self.policy.breaker;
@@ -255,6 +276,7 @@ impl<'a> Run<'a, '_> {
         self.dependency.tell(told);
     }
 
+    #[inline]
     fn adapt(&self, out: Option<u32>, health: Health, took: Duration, now: Moment) {
         let (Some(out), Some(options)) = (out, &self.policy.adaptive) else {
             return;

@@ -17,10 +17,10 @@ use crate::meta::{Criticality, Meta};
 use crate::policy::Policy;
 use crate::retry::{self, Next, Situation, Suppressed};
 
-pub(super) struct Run<'a, 'm> {
+pub(super) struct Run<'a, 'r> {
     pub(super) dependency: &'a Dependency,
     pub(super) policy: Guard<Arc<Policy>>,
-    meta: Meta<'m>,
+    meta: &'r Meta<'r>,
     pub(super) ambient: Ambient,
     /// Inside a call of the same dependency: then its breaker was asked already.
     pub(super) reentrant: bool,
@@ -67,51 +67,31 @@ pub(super) struct Failed<E> {
 
 pub(super) type Turned = (Rejection, Option<Duration>);
 
-impl<'a, 'm> Run<'a, 'm> {
-    pub(super) fn begin(dependency: &'a Dependency, meta: Meta<'m>) -> Result<Self, Turned> {
-        let (now, policy, ambient) = (
-            dependency.now(),
-            dependency.0.policy.load(),
-            Ambient::current(),
-        );
-        let mut within = policy
-            .timeout
-            .total
-            .min(meta.within.unwrap_or(Duration::MAX));
-        if let Some(deadline) = ambient.deadline {
-            within = within.min(dependency.until_shared(deadline, now));
-        }
-        if within < policy.timeout.attempt_min {
-            return Err((Rejection::DeadlinePassed, None));
-        }
-        if let Some(outer) = ambient.outer.filter(|outer| outer.attempt > 1) {
-            dependency.emit(|| Event::Amplified {
-                attempt: outer.attempt,
-            });
-        }
-        if meta.criticality != Criticality::Critical {
-            let bulkhead = &dependency.0.bulkhead;
-            if policy
-                .shed
-                .sheds(meta.criticality, bulkhead.taken(), bulkhead.limit())
-            {
-                return Err((Rejection::Shed, None));
-            }
-        }
+impl<'a, 'r> Run<'a, 'r> {
+    /// Forced inline, so that it is made where it stays.
+    #[inline(always)]
+    pub(super) fn begin(dependency: &'a Dependency, meta: &'r Meta<'r>) -> Result<Self, Turned> {
+        let now = dependency.now();
+        let policy = dependency.0.policy.load();
+        let ambient = Ambient::current();
+        let deadline = match dependency.deadline(&policy, meta, &ambient, now) {
+            Ok(deadline) => deadline,
+            Err(rejection) => return Err((rejection, None)),
+        };
         Ok(Self {
             dependency,
+            reentrant: ambient.is_inside(dependency.0.number),
+            policy,
             meta,
             ambient,
-            reentrant: ambient.is_inside(dependency.0.number),
             started: now,
-            deadline: now.after(within),
+            deadline,
             now,
             sends: AtomicU32::new(0),
             attempts: 0,
             replayed: false,
             previous: None,
             draw: None,
-            policy,
         })
     }
 
@@ -119,6 +99,7 @@ impl<'a, 'm> Run<'a, 'm> {
         Arc::clone(&self.dependency.0.name)
     }
 
+    #[inline]
     pub(super) fn next_send(&mut self) -> Begin<'a> {
         Begin {
             number: self.count_send(),
@@ -129,6 +110,7 @@ impl<'a, 'm> Run<'a, 'm> {
     }
 
     /// Whether a slow attempt of this call gets a second copy.
+    #[inline]
     pub(super) fn hedges(&self) -> bool {
         self.policy.hedge.is_some()
             && self.meta.is_repeatable()
@@ -167,6 +149,7 @@ impl<'a, 'm> Run<'a, 'm> {
         })
     }
 
+    #[inline]
     fn count_send(&self) -> u32 {
         // One task counts: an addition of two steps is enough, and cheaper.
         let sends = self.sends.load(Ordering::Relaxed) + 1;
@@ -179,7 +162,7 @@ impl<'a, 'm> Run<'a, 'm> {
         self.now = self.dependency.now();
         self.attempts += 1;
         let situation = Situation {
-            meta: &self.meta,
+            meta: self.meta,
             meaning,
             attempts: self.attempts,
             replayed: self.replayed,
@@ -212,6 +195,7 @@ impl<'a, 'm> Run<'a, 'm> {
         self.await_gate().await
     }
 
+    #[inline]
     pub(super) fn succeeded(&self, ended: Moment) {
         self.dependency.0.budget.deposit(ended);
         let sends = self.sends.load(Ordering::Relaxed);
@@ -245,5 +229,43 @@ impl<'a, 'm> Run<'a, 'm> {
         Box::pin(tokio::time::sleep(wait)).await;
         self.now = self.dependency.now();
         Ok(())
+    }
+}
+
+impl Dependency {
+    /// When a call that begins now must be over; or why it may not begin.
+    #[inline]
+    fn deadline(
+        &self,
+        policy: &Policy,
+        meta: &Meta<'_>,
+        ambient: &Ambient,
+        now: Moment,
+    ) -> Result<Moment, Rejection> {
+        let mut within = policy
+            .timeout
+            .total
+            .min(meta.within.unwrap_or(Duration::MAX));
+        if let Some(deadline) = ambient.deadline {
+            within = within.min(self.until_shared(deadline, now));
+        }
+        if within < policy.timeout.attempt_min {
+            return Err(Rejection::DeadlinePassed);
+        }
+        if let Some(outer) = ambient.outer.filter(|outer| outer.attempt > 1) {
+            self.emit(|| Event::Amplified {
+                attempt: outer.attempt,
+            });
+        }
+        if meta.criticality != Criticality::Critical {
+            let bulkhead = &self.0.bulkhead;
+            if policy
+                .shed
+                .sheds(meta.criticality, bulkhead.taken(), bulkhead.limit())
+            {
+                return Err(Rejection::Shed);
+            }
+        }
+        Ok(now.after(within))
     }
 }

@@ -49,12 +49,14 @@ impl Ambient {
 
     /// That of the running task.
     #[must_use]
+    #[inline]
     pub fn current() -> Self {
         CURRENT.get()
     }
 
     /// The same with a deadline that is no later than `deadline`.
     #[must_use]
+    #[inline]
     pub fn narrowed(self, deadline: Moment) -> Self {
         Self {
             deadline: Some(self.deadline.map_or(deadline, |own| own.min(deadline))),
@@ -63,6 +65,7 @@ impl Ambient {
     }
 
     /// The same inside a call of the dependency with this number.
+    #[inline]
     pub(crate) fn entering(self, number: u32) -> Self {
         let [first, second, third, _] = self.inside;
         Self {
@@ -72,14 +75,17 @@ impl Ambient {
     }
 
     /// Whether a call of the dependency with this number encloses this one.
+    #[inline]
     pub(crate) fn is_inside(&self, number: u32) -> bool {
         self.inside.contains(&number)
     }
 
     /// Runs `f` inside this context.
+    #[inline]
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Restore(Ambient);
         impl Drop for Restore {
+            #[inline]
             fn drop(&mut self) {
                 CURRENT.set(self.0);
             }

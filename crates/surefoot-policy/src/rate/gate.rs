@@ -27,6 +27,7 @@ impl Gate {
     /// How long it is still closed; zero when it is open. More than `longest` means that the clock went back,
     /// and counts as open.
     #[must_use]
+    #[inline]
     pub fn left(&self, longest: Duration, now: Moment) -> Duration {
         let left = Moment::from_nanos(self.0.load(Ordering::Relaxed)).since(now);
         if left > longest.saturating_add(HELD_UP_MAX) {

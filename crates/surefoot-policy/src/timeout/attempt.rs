@@ -6,23 +6,19 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use pin_project_lite::pin_project;
 use tokio::time::Sleep;
 
 use crate::context::Ambient;
 
-pin_project! {
-    /// Runs `inner` for at most `within`, inside the ambient context of its attempt.
-    pub(crate) struct Guarded<F, S> {
-        #[pin]
-        inner: F,
-        #[pin]
-        timer: Option<Sleep>,
-        ambient: Ambient,
-        slow_after: Option<Duration>,
-        within: Duration,
-        on_slow: S,
-    }
+/// Runs `inner` for at most `within`, inside the ambient context of its attempt. What is large is borrowed: a call
+/// that is ready at once moves nothing but a few words.
+pub(crate) struct Guarded<'g, F, S> {
+    inner: Pin<&'g mut F>,
+    timer: Pin<&'g mut Option<Sleep>>,
+    ambient: &'g Ambient,
+    slow_after: Option<Duration>,
+    within: Duration,
+    on_slow: S,
 }
 
 /// How an attempt ended.
@@ -34,11 +30,13 @@ pub(crate) enum Ran<T> {
     TimedOut,
 }
 
-impl<F: Future, S: FnMut()> Guarded<F, S> {
+impl<'g, F: Future, S: FnMut() + Unpin> Guarded<'g, F, S> {
     /// `on_slow` is called once, when the attempt is still out after `slow_after`.
+    #[inline]
     pub(crate) fn new(
-        inner: F,
-        ambient: Ambient,
+        inner: Pin<&'g mut F>,
+        timer: Pin<&'g mut Option<Sleep>>,
+        ambient: &'g Ambient,
         slow_after: Option<Duration>,
         within: Duration,
         on_slow: S,
@@ -46,7 +44,7 @@ impl<F: Future, S: FnMut()> Guarded<F, S> {
         let slow_after = slow_after.filter(|slow| *slow < within);
         Self {
             inner,
-            timer: None,
+            timer,
             ambient,
             slow_after,
             within,
@@ -55,17 +53,26 @@ impl<F: Future, S: FnMut()> Guarded<F, S> {
     }
 }
 
-impl<F: Future, S: FnMut()> Future for Guarded<F, S> {
+impl<F: Future, S: FnMut() + Unpin> Future for Guarded<'_, F, S> {
     type Output = Ran<F::Output>;
 
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        if let Poll::Ready(done) = this.ambient.enter(|| this.inner.poll(cx)) {
+        let this = self.get_mut();
+        let inner = this.inner.as_mut();
+        if let Poll::Ready(done) = this.ambient.enter(|| inner.poll(cx)) {
             return Poll::Ready(Ran::Done(done));
         }
+        this.poll_timer(cx)
+    }
+}
+
+impl<F: Future, S: FnMut() + Unpin> Guarded<'_, F, S> {
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Ran<F::Output>> {
+        let this = self;
         if this.timer.is_none() {
             this.timer.set(Some(tokio::time::sleep(
-                this.slow_after.unwrap_or(*this.within),
+                this.slow_after.unwrap_or(this.within),
             )));
         }
         loop {

@@ -2,19 +2,16 @@
 
 use std::cell::Cell;
 use std::future::{pending, ready};
+use std::pin::pin;
 use std::time::Duration;
 
 use super::*;
 use crate::context::Ambient;
 
-fn guarded<F: Future>(inner: F, within_ms: u64) -> impl Future<Output = Ran<F::Output>> {
-    Guarded::new(
-        inner,
-        Ambient::default(),
-        None,
-        Duration::from_millis(within_ms),
-        || {},
-    )
+async fn guarded<F: Future>(inner: F, within_ms: u64) -> Ran<F::Output> {
+    let within = Duration::from_millis(within_ms);
+    let ambient = Ambient::default();
+    Guarded::new(pin!(inner), pin!(None), &ambient, None, within, || {}).await
 }
 
 #[test]
@@ -34,15 +31,12 @@ async fn an_attempt_ends_at_its_time_out() {
 async fn the_slow_line_is_told_once_and_does_not_move_the_time_out() {
     let (told, started) = (Cell::new(None), tokio::time::Instant::now());
     let slow = Some(Duration::from_millis(100));
-    let attempt = Guarded::new(
-        pending::<()>(),
-        Ambient::default(),
-        slow,
-        Duration::from_millis(250),
-        || {
-            assert_eq!(told.replace(Some(started.elapsed())), None);
-        },
-    );
+    let within = Duration::from_millis(250);
+    let (inner, timer) = (pin!(pending::<()>()), pin!(None));
+    let ambient = Ambient::default();
+    let attempt = Guarded::new(inner, timer, &ambient, slow, within, || {
+        assert_eq!(told.replace(Some(started.elapsed())), None);
+    });
     assert_eq!(attempt.await, Ran::TimedOut);
     assert_eq!(told.get(), Some(Duration::from_millis(100)));
     assert_eq!(started.elapsed(), Duration::from_millis(250));

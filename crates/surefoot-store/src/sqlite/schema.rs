@@ -11,6 +11,7 @@ use super::ledger::first;
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_jobs.sql"),
     include_str!("migrations/0002_requests.sql"),
+    include_str!("migrations/0003_messages.sql"),
 ];
 
 const NEWER: &str = "another build of Surefoot has upgraded it; run that build or a newer one";

@@ -4,9 +4,10 @@
 use rusqlite::Connection;
 
 use super::{
-    cancel, claim, dead_groups, depth, effect, enqueue, expire, late, lease, list, order_line,
-    pause, record, request, request_forget, request_list, retention, schema, settle, steer, tally,
-    writer,
+    cancel, claim, dead_groups, depth, effect, enqueue, expire, late, lease, list, message,
+    message_forget, message_line, message_list, message_mark, message_steer, message_take,
+    order_line, pause, receipt, record, request, request_forget, request_list, retention, schema,
+    settle, steer, tally, writer,
 };
 
 const FILES: &[(&str, &[&str])] = &[
@@ -26,8 +27,16 @@ const FILES: &[(&str, &[&str])] = &[
     ("late", late::ALL),
     ("lease", lease::ALL),
     ("list", list::ALL),
+    ("message", message::ALL),
+    ("message_forget", message_forget::ALL),
+    ("message_line", message_line::ALL),
+    ("message_list", message_list::ALL),
+    ("message_mark", message_mark::ALL),
+    ("message_steer", message_steer::ALL),
+    ("message_take", message_take::ALL),
     ("order_line", order_line::ALL),
     ("pause", pause::ALL),
+    ("receipt", receipt::ALL),
     ("record", record::ALL),
     ("request", request::ALL),
     ("request_forget", request_forget::ALL),
@@ -60,6 +69,11 @@ const WALKS: &[(&str, &str)] = &[
         "-- requests: of any state",
         "a page, in the order of the index",
     ),
+    (
+        "-- subscribe: what is kept of the topics",
+        "once for a sink, when it is first subscribed to every topic",
+    ),
+    ("-- take: an epoch that was never given", "one row"),
 ];
 
 fn migrated() -> Connection {

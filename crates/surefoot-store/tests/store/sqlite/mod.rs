@@ -2,6 +2,7 @@
 
 mod fixture;
 mod heart;
+mod messages;
 mod migrate;
 mod order_line;
 mod own_outcome;

@@ -2,6 +2,7 @@
 //! cannot go on ends, and the reader comes back: it never shows a state that is not in the store.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
@@ -9,13 +10,10 @@ use axum::extract::State;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream::{self, Stream, StreamExt};
-use surefoot::{Changed, Seen};
-use surefoot_core::effect::Effect;
-use surefoot_core::id::JobId;
+use futures_util::StreamExt;
+use surefoot_core::error::StoreError;
 use surefoot_core::port::JobRecord;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::extract::JobPath;
@@ -27,8 +25,6 @@ use crate::wire::JobDocument;
 
 /// How often a stream says that it is alive while the job does not change.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How long one wait for a change lasts.
-const WAIT: Duration = Duration::from_secs(60);
 /// How long a stream lasts at most; the reader reconnects by itself.
 const STREAM_MAX: Duration = Duration::from_secs(60 * 60);
 
@@ -64,74 +60,50 @@ pub(crate) async fn events(
         .await?
         .ok_or_else(|| Problem::no_job(id))?;
     let stopping = stopping.map_or_else(CancellationToken::new, |Extension(Stopping(token))| token);
-    let watch = Watch {
+    let stop = async move {
+        tokio::select! {
+            () = stopping.cancelled() => {}
+            () = tokio::time::sleep(STREAM_MAX) => {}
+        }
+    };
+    let records = app.client().follow(first, stop);
+    let reader = Arc::new(Reader {
         app,
         language,
-        id,
-        stopping,
-        ends_at: Instant::now() + STREAM_MAX,
         _slot: slot,
-    };
+    });
+    let events = records
+        .then(move |record| {
+            let reader = reader.clone();
+            async move { reader.event(record).await }
+        })
+        .take_while(|event| std::future::ready(event.is_some()))
+        .filter_map(|event| std::future::ready(event.map(Ok::<_, Infallible>)));
     let keep_alive = KeepAlive::new().interval(HEARTBEAT).text("alive");
-    let stream = Sse::new(watch.events(first)).keep_alive(keep_alive);
+    let stream = Sse::new(events).keep_alive(keep_alive);
     Ok((language.headers(), [(CACHE_CONTROL, "no-store")], stream).into_response())
 }
 
-/// A stream and its slot.
-struct Watch {
+/// For whom a stream is, and its slot.
+struct Reader {
     app: App,
     language: Language,
-    id: JobId,
-    stopping: CancellationToken,
-    ends_at: Instant,
     _slot: OwnedSemaphorePermit,
 }
 
-impl Watch {
-    fn events(self, first: JobRecord) -> impl Stream<Item = Result<Event, Infallible>> {
-        stream::unfold(Next::Show(self, Box::new(first)), |next| async move {
-            let (watch, record) = match next {
-                Next::Show(watch, record) => (watch, record),
-                Next::Wait(watch, seen) => {
-                    let record = watch.change(&seen).await?;
-                    (watch, record)
-                }
-                Next::End => return None,
-            };
-            let effects = watch.app.effects(&record.job).await.ok()?;
-            let event = watch.event(&record, &effects)?;
-            let next = if record.job.state.name().is_settled() {
-                Next::End
-            } else {
-                Next::Wait(watch, Seen::from(&*record))
-            };
-            Some((Ok(event), next))
-        })
-        .fuse()
-    }
-
-    /// The job once it is not as it was seen; `None` when the stream ends.
-    async fn change(&self, seen: &Seen) -> Option<Box<JobRecord>> {
-        loop {
-            let changed = tokio::select! {
-                () = self.stopping.cancelled() => return None,
-                () = tokio::time::sleep_until(self.ends_at) => return None,
-                changed = self.app.client().changed(self.id, Some(seen), WAIT) => changed,
-            };
-            match changed {
-                Ok(Changed::To(record)) => return Some(record),
-                Ok(Changed::Same) => {}
-                Ok(Changed::NotFound) => return None,
-                Err(error) => {
-                    tracing::warn!(job = %self.id, error = &error as &dyn std::error::Error, "an event stream ends");
-                    return None;
-                }
-            }
-        }
-    }
-
-    fn event(&self, record: &JobRecord, effects: &[Effect]) -> Option<Event> {
-        let document = JobDocument::new(record, effects, self.app.view(self.language));
+impl Reader {
+    /// The event of a record; `None` where the stream cannot go on.
+    async fn event(&self, record: Result<Box<JobRecord>, StoreError>) -> Option<Event> {
+        let record = record
+            .inspect_err(|error| {
+                tracing::warn!(
+                    error = error as &dyn std::error::Error,
+                    "an event stream ends"
+                )
+            })
+            .ok()?;
+        let effects = self.app.effects(&record.job).await.ok()?;
+        let document = JobDocument::new(&record, &effects, self.app.view(self.language));
         match serde_json::to_string(&document) {
             Ok(json) => Some(Event::default().event("job").data(one_line(json))),
             Err(error) => {
@@ -150,11 +122,4 @@ fn one_line(json: String) -> String {
     } else {
         json
     }
-}
-
-/// What a stream does next.
-enum Next {
-    Show(Watch, Box<JobRecord>),
-    Wait(Watch, Seen),
-    End,
 }

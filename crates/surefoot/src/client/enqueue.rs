@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use surefoot_core::error::StoreError;
-use surefoot_core::id::JobId;
+use surefoot_core::id::{JobId, Queue};
 use surefoot_core::port::{BATCH_MAX, Enqueued, NewJob};
 use surefoot_core::time::Timestamp;
 
@@ -72,6 +72,20 @@ impl Client {
         }
         self.tell(&jobs, &answers);
         Ok(answers)
+    }
+
+    /// The job of an intent, to be written in the caller's own transaction by a store's `enqueue_in`. Nothing is written here.
+    ///
+    /// # Errors
+    /// As [`enqueue`](Self::enqueue).
+    pub async fn draft(&self, intent: Intent) -> Result<NewJob, Error> {
+        self.new_job(intent, self.now()).await
+    }
+
+    /// Tells the nodes that a queue has work that somebody's own transaction committed; without it they find it by polling.
+    pub fn has_work(&self, queue: &Queue) {
+        self.local.work.notify_one();
+        self.announce(queue);
     }
 
     /// Waits until other nodes were told of all that was handed in here; a short-lived process calls it before it

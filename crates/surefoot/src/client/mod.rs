@@ -3,6 +3,7 @@
 
 mod effect;
 mod enqueue;
+mod follow;
 mod pull;
 mod read;
 mod steer;

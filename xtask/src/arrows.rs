@@ -42,7 +42,7 @@ const HOUSES: &[House] = &[
     },
     House {
         name: "surefoot-http",
-        uses: &["surefoot-core", "surefoot-policy"],
+        uses: &["surefoot-core", "surefoot", "surefoot-policy"],
         tests_use: &[TESTKIT, "surefoot-store"],
     },
     House {

@@ -17,6 +17,7 @@
 //! - [`DoorObserver`] sees everything that happens here.
 //! - [`problem`] lists what the guard answers in its own name; [`mark`] the headers that tell it from the application's.
 
+mod accept;
 mod context;
 mod guard;
 mod intent;
@@ -34,6 +35,7 @@ mod told;
 mod transaction;
 mod witness;
 
+pub use accept::{Accept, AcceptRefused, STREAMS_MAX};
 pub use context::RequestContext;
 pub use guard::{BoxError, Guard};
 pub use intent::{Answered, IntentKey, WAIT_MAX};

@@ -74,6 +74,8 @@ kinds! {
     UPSTREAM_BROKEN = "upstream-broken", BAD_GATEWAY, "The service broke off";
     /// The service behind the proxy did not answer in time: it may have happened.
     UPSTREAM_TIMEOUT = "upstream-timeout", GATEWAY_TIMEOUT, "The service did not answer in time";
+    /// There is no such thing here.
+    NOT_FOUND = "not-found", NOT_FOUND, "There is no such thing";
     /// A fault of the guard.
     INTERNAL = "internal", INTERNAL_SERVER_ERROR, "A fault of the guard";
 }

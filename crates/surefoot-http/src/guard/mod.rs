@@ -23,7 +23,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use http::request::Parts;
 use http::{Request, Response};
+use surefoot_core::id::Tenant;
 use surefoot_core::port::{RequestTransactions, Requests};
 use surefoot_core::request::RequestId;
 use surefoot_core::time::Clock;
@@ -35,8 +37,8 @@ use tokio_util::task::TaskTracker;
 use crate::mark::{self, Status};
 use crate::observe::{DoorEvent, DoorObserver, NoDoorObserver, Said, Watching};
 use crate::options::{GuardOptions, GuardRefused};
-use crate::problem::{INTERNAL, Problem, TOO_BUSY};
-use crate::tenant::Tenants;
+use crate::problem::{INTERNAL, Problem, ProblemTypes, TOO_BUSY};
+use crate::tenant::{TenantRefused, Tenants};
 use crate::told::Told;
 use crate::transaction::NoTransaction;
 use admit::{Admission, Admitted, Asked, Keyed};
@@ -115,6 +117,16 @@ impl Guard {
             watching,
             options,
         })))
+    }
+
+    /// Whose request this is.
+    pub(crate) fn tenant(&self, head: &Parts) -> Result<Tenant, TenantRefused> {
+        self.0.tenants.tenant(head)
+    }
+
+    /// Where its problems are explained.
+    pub(crate) fn problems(&self) -> &ProblemTypes {
+        &self.0.options.problems
     }
 
     /// Whether its tenants are told apart by a verified identity, so that other machines may be served.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod accept;
 mod claim;
 mod context;
 mod draft;

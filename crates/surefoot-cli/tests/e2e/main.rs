@@ -16,6 +16,7 @@ mod dead_letters;
 mod dependencies;
 mod drain;
 mod effects;
+mod front_door;
 mod http_kinds;
 mod jobs_command;
 mod lab;

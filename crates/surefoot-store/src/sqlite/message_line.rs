@@ -1,5 +1,5 @@
 //! The line behind each key of a sink. One delivery stands in front and may be taken; the others stand behind, so that a take
-//! never looks at them. In front is the open one with the lowest number; a unique index sees to it that there is one. What
+//! never looks at them. In front is the open one with the lowest place; a unique index sees to it that there is one. What
 //! joins a line goes through [`arrive`], what leaves one through [`move_up`], and nothing else changes who stands where.
 
 use surefoot_core::error::StoreError;
@@ -16,16 +16,16 @@ statements! {
     WRITE = "-- append: one message to one sink
         insert into surefoot_delivery (sink, number, tenant, key, state, standing, due_at)
         values (?1, ?2, ?3, ?4, 'waiting', ?5, ?6)";
-    BEHIND = "-- mark: the lines of a key behind a number
+    BEHIND = "-- take, mark: who stands behind a place
         select number from surefoot_delivery indexed by surefoot_delivery_line
-        where sink = ?1 and tenant = ?2 and key = ?3 and number > ?4 and standing is not null and key is not null
-        order by number limit ?5";
+        where sink = ?1 and tenant = ?2 and key = ?3 and place > ?4 and standing is not null and key is not null
+        order by place limit ?5";
     TO_FRONT = "-- mark: the next one comes to the front
         update surefoot_delivery set standing = 'front' where sink = ?1 and number = ?2 and standing = 'behind'";
     GIVE_BACK = "-- take, mark: those behind are not taken any more
         update surefoot_delivery indexed by surefoot_delivery_line
         set state = 'waiting', lease_until = null
-        where sink = ?1 and tenant = ?2 and key = ?3 and number > ?4 and standing is not null and key is not null
+        where sink = ?1 and tenant = ?2 and key = ?3 and place > ?4 and standing is not null and key is not null
             and state = 'taken'";
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Arriving<'a> {
 /// A delivery in its line.
 pub(super) struct Standing<'a> {
     pub(super) sink: &'a SinkName,
-    pub(super) number: MessageNumber,
+    pub(super) place: i64,
     pub(super) tenant: &'a str,
     pub(super) key: Option<&'a str>,
 }
@@ -83,7 +83,7 @@ pub(super) fn behind(
         return Ok(Vec::new());
     };
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let line = (one.sink.as_str(), one.tenant, key, one.number.0, limit);
+    let line = (one.sink.as_str(), one.tenant, key, one.place, limit);
     ledger.rows(BEHIND, line, |found| {
         row::column(found, 0).map(MessageNumber)
     })
@@ -102,6 +102,6 @@ pub(super) fn give_back(ledger: &Ledger<'_>, one: &Standing<'_>) -> Result<(), S
     let Some(key) = one.key else {
         return Ok(());
     };
-    let line = (one.sink.as_str(), one.tenant, key, one.number.0);
+    let line = (one.sink.as_str(), one.tenant, key, one.place);
     ledger.execute(GIVE_BACK, line).map(drop)
 }

@@ -11,7 +11,7 @@ use super::row;
 
 statements! {
     LINE = "-- mark: in which line a delivery stands
-        select tenant, key, state, epoch from surefoot_delivery where sink = ?1 and number = ?2";
+        select tenant, key, state, epoch, place from surefoot_delivery where sink = ?1 and number = ?2";
     DELIVERED = "-- mark: the sink has it
         update surefoot_delivery
         set state = 'delivered', standing = null, lease_until = null, since = ?4, proof = ?5
@@ -32,6 +32,7 @@ struct Known {
     key: Option<String>,
     state: DeliveryStateName,
     epoch: Epoch,
+    place: i64,
 }
 
 /// Writes down what became of a delivery.
@@ -43,6 +44,7 @@ pub(super) fn mark(ledger: &Ledger<'_>, mark: &Mark) -> Result<Marked, StoreErro
             key: row::column(found, 1)?,
             state: row::word(found, 2, DeliveryStateName::parse)?,
             epoch: Epoch(row::column(found, 3)?),
+            place: row::column(found, 4)?,
         })
     })?;
     let Some(known) = known else {
@@ -53,7 +55,7 @@ pub(super) fn mark(ledger: &Ledger<'_>, mark: &Mark) -> Result<Marked, StoreErro
     }
     let standing = Standing {
         sink,
-        number,
+        place: known.place,
         tenant: &known.tenant,
         key: known.key.as_deref(),
     };

@@ -11,7 +11,7 @@ use super::row;
 
 statements! {
     LINE = "-- again, skip: in which line a delivery stands
-        select tenant, key, state from surefoot_delivery where sink = ?1 and number = ?2";
+        select tenant, key, state, place from surefoot_delivery where sink = ?1 and number = ?2";
     AGAIN = "-- again: a parked delivery is tried again
         update surefoot_delivery set state = 'waiting', since = null, due_at = ?3, failed = 0, lost = 0
         where sink = ?1 and number = ?2 and state = 'parked'";
@@ -37,9 +37,10 @@ pub(super) fn steer(
             row::column::<String>(found, 0)?,
             row::column::<Option<String>>(found, 1)?,
             row::word(found, 2, DeliveryStateName::parse)?,
+            row::column::<i64>(found, 3)?,
         ))
     })?;
-    let Some((tenant, key, state)) = known else {
+    let Some((tenant, key, state, place)) = known else {
         return Ok(DeliverySteered::NotFound);
     };
     match state {
@@ -56,7 +57,7 @@ pub(super) fn steer(
             ledger.execute_one(SKIP, (sink, number.0, now.as_micros(), actor, reason))?;
             let ended = Standing {
                 sink: &delivery.sink,
-                number,
+                place,
                 tenant: &tenant,
                 key: key.as_deref(),
             };

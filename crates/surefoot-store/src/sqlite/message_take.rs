@@ -15,7 +15,7 @@ use super::row;
 
 statements! {
     FRONTS = "-- take: in front and due, the longest due first
-        select number, tenant, key, state from surefoot_delivery indexed by surefoot_delivery_front
+        select number, tenant, key, state, place from surefoot_delivery indexed by surefoot_delivery_front
         where sink = ?1 and standing = 'front' and state in ('waiting', 'taken') and due_at <= ?2
             and (state = 'waiting' or lease_until <= ?2)
         order by due_at, number limit ?3";
@@ -41,6 +41,7 @@ struct Front {
     number: MessageNumber,
     tenant: String,
     key: Option<String>,
+    place: i64,
     /// Its lease has ended.
     lapsed: bool,
 }
@@ -71,6 +72,7 @@ pub(super) fn take(
             number: MessageNumber(row::column(found, 0)?),
             tenant: row::column(found, 1)?,
             key: row::column(found, 2)?,
+            place: row::column(found, 4)?,
             lapsed: row::word(found, 3, DeliveryStateName::parse)? == DeliveryStateName::Taken,
         })
     })?;
@@ -98,7 +100,7 @@ fn take_key(
     let lease_until = now.after(take.lease);
     let standing = Standing {
         sink: &take.sink,
-        number: front.number,
+        place: front.place,
         tenant: &front.tenant,
         key: front.key.as_deref(),
     };

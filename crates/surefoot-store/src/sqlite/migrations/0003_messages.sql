@@ -25,10 +25,12 @@ create table surefoot_subscription (
 ) strict, without rowid;
 create index surefoot_subscription_sink on surefoot_subscription (sink, topic);
 
--- One message to one sink. Of the open ones under one key of a tenant, exactly one stands in front: that with the lowest
--- number; a delivery without a key always does. Only who is in front is looked at by a take. `due_at` is the earliest time
+-- One message to one sink. `place` is the order in which deliveries were made, which is the order within a line: the open
+-- ones under one key of a tenant. Exactly one of a line stands in front, that with the lowest place; a delivery without a
+-- key always does. Only who is in front is looked at by a take. `due_at` is the earliest time
 -- of the next try, and a take leaves it as it is; epoch and holder are those of the latest take, and stay when it ends.
 create table surefoot_delivery (
+    place integer primary key autoincrement,
     sink text not null,
     number integer not null,
     tenant text not null,
@@ -46,7 +48,7 @@ create table surefoot_delivery (
     proof text,
     actor text,
     reason text,
-    primary key (sink, number),
+    unique (sink, number),
     check ((standing is null) = (state in ('delivered', 'skipped'))),
     check (state <> 'taken' or (holder is not null and lease_until is not null)),
     check ((since is null) = (state in ('waiting', 'taken'))),
@@ -56,7 +58,7 @@ create index surefoot_delivery_front on surefoot_delivery (sink, due_at, number)
     where standing = 'front' and state in ('waiting', 'taken');
 create unique index surefoot_delivery_one_front on surefoot_delivery (sink, tenant, key)
     where standing = 'front' and key is not null;
-create index surefoot_delivery_line on surefoot_delivery (sink, tenant, key, number)
+create index surefoot_delivery_line on surefoot_delivery (sink, tenant, key, place)
     where standing is not null and key is not null;
 create index surefoot_delivery_open on surefoot_delivery (sink, state, number) where standing is not null;
 create index surefoot_delivery_parked on surefoot_delivery (number, sink) where state = 'parked';

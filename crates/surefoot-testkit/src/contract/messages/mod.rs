@@ -34,6 +34,7 @@ macro_rules! messages_contract {
             a_sink_since_now_gets_nothing_from_before
             a_repeated_subscription_changes_nothing
             a_subscription_only_grows
+            what_is_kept_of_a_further_topic_joins_the_line
             an_ended_subscription_delivers_what_was_made
         }
         $crate::messages_contract! { @family $open take

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use surefoot_core::message::{Message, Topics};
-use surefoot_core::port::{Messages, Since, Subscribed};
+use surefoot_core::port::{Messages, Since, Subscribed, Take};
 
 use super::fixture::{
-    START, append, ids, ids_of, keyed, keys, many_each, message, one_each, record, sink, take,
-    topic,
+    START, append, applied, delivered, ids, ids_of, keyed, keys, many_each, message, one_each,
+    record, sink, take, take_one, topic,
 };
 
 async fn subscribe(store: &dyn Messages, topics: Topics, since: Since) -> u64 {
@@ -90,6 +90,32 @@ pub async fn a_subscription_only_grows(store: Arc<dyn Messages>) {
         0,
         "each has a delivery"
     );
+}
+
+pub async fn what_is_kept_of_a_further_topic_joins_the_line(store: Arc<dyn Messages>) {
+    let left = |key| Message {
+        topic: topic("user.left"),
+        ..keyed(key)
+    };
+    let paid = || Topics::named([topic("order.paid")]);
+    assert_eq!(subscribe(&*store, paid(), Since::Now).await, 0);
+    let older = [left("taken"), left("waits")];
+    append(&*store, &older).await;
+    let newer = keys(&["taken", "waits"]);
+    append(&*store, &newer).await;
+    let asked = Take {
+        keys_max: 1,
+        ..many_each("w", 10)
+    };
+    let held = take_one(&*store, &asked, START).await;
+    let all = Topics::named([topic("user.left")]);
+    assert_eq!(subscribe(&*store, all, Since::Kept).await, 2);
+    let taken = take(&*store, &many_each("v", 10), START).await;
+    let line = [newer[1].clone(), older[1].clone()];
+    assert_eq!(ids(&taken), [ids_of(&line)], "a key has one holder");
+    applied(&*store, &held, delivered(START)).await;
+    let taken = take(&*store, &many_each("v", 10), START).await;
+    assert_eq!(ids(&taken), [ids_of(&older[..1])], "no-lost-intent");
 }
 
 pub async fn an_ended_subscription_delivers_what_was_made(store: Arc<dyn Messages>) {

@@ -19,6 +19,7 @@ pub(in crate::memory) struct MessageTable {
     pub(super) orders: BTreeMap<MessageNumber, Vec<DeliveryOrder>>,
     pub(super) receipts: BTreeMap<Receipt, Timestamp>,
     pub(super) last_number: i64,
+    pub(super) last_place: u64,
     pub(super) last_epoch: i64,
 }
 
@@ -31,6 +32,8 @@ pub(super) struct Subscription {
 
 #[derive(Clone)]
 pub(super) struct Row {
+    /// The order in which deliveries were made: that of a line.
+    pub(super) place: u64,
     pub(super) delivery: Delivery,
     /// The earliest time, which a take leaves as it is.
     pub(super) due_at: Timestamp,
@@ -47,8 +50,9 @@ impl Subscription {
 }
 
 impl Row {
-    fn new(sink: &SinkName, number: MessageNumber, due_at: Timestamp) -> Self {
+    fn new(place: u64, sink: &SinkName, number: MessageNumber, due_at: Timestamp) -> Self {
         Self {
+            place,
             delivery: Delivery {
                 sink: sink.clone(),
                 number,
@@ -103,8 +107,7 @@ impl MessageTable {
             .map(|(sink, _)| sink.clone())
             .collect();
         for sink in sinks {
-            let row = Row::new(&sink, number, message.appended_at);
-            self.deliveries.insert((sink, number), row);
+            self.deliver(&sink, number, message.appended_at);
         }
         Appended::Written(number)
     }
@@ -136,8 +139,7 @@ impl MessageTable {
             Topics::Named(topics) => subscription.named.extend(topics.iter().cloned()),
         }
         for (number, due_at) in &new {
-            let row = Row::new(sink, *number, *due_at);
-            self.deliveries.insert((sink.clone(), *number), row);
+            self.deliver(sink, *number, *due_at);
         }
         Subscribed::Done {
             backfilled: new.len() as u64,
@@ -165,12 +167,19 @@ impl MessageTable {
         }
     }
 
+    fn deliver(&mut self, sink: &SinkName, number: MessageNumber, due_at: Timestamp) {
+        self.last_place += 1;
+        let row = Row::new(self.last_place, sink, number, due_at);
+        self.deliveries.insert((sink.clone(), number), row);
+    }
+
     /// The open deliveries of the line that a delivery stands in, in their order: of its key, or itself alone.
     pub(super) fn line(&self, sink: &SinkName, number: MessageNumber) -> Vec<MessageNumber> {
         let Some(message) = self.messages.get(&number) else {
             return Vec::new();
         };
-        self.deliveries
+        let mut line: Vec<_> = self
+            .deliveries
             .iter()
             .filter(|((to, other), row)| {
                 to == sink && row.is_open() && {
@@ -182,8 +191,10 @@ impl MessageTable {
                     *other == number || same_key
                 }
             })
-            .map(|((_, other), _)| *other)
-            .collect()
+            .map(|((_, other), row)| (row.place, *other))
+            .collect();
+        line.sort_unstable();
+        line.into_iter().map(|(_, other)| other).collect()
     }
 
     pub(super) fn accept(&mut self, receipt: &Receipt, now: Timestamp) -> Accepted {

@@ -1,14 +1,9 @@
 //! What the checklist of core wants to know, from what the file says. It states facts and judges none.
 
-use surefoot_core::backoff::{Backoff, Jitter};
-use surefoot_core::checklist::{
-    BreakerFacts, CallFacts, DependencyFacts, KindFacts, RetryFacts, VerifyFacts,
-};
+use surefoot_core::checklist::{CallFacts, DependencyFacts, KindFacts, VerifyFacts};
 use surefoot_core::effect::Unknown;
 use surefoot_core::id::Kind;
 use surefoot_core::policy::{JobPolicy, Recovery};
-use surefoot_policy::Criticality;
-use surefoot_policy::breaker::BreakerMode;
 
 use super::{Dependency, JobKind, Request, RequestRecovery};
 
@@ -74,66 +69,20 @@ fn verify(request: &Request) -> Option<VerifyFacts> {
 }
 
 fn call(request: &Request) -> CallFacts {
-    let policy = &request.dependency.policy;
-    let tries_max = policy.retry.attempts_max;
-    let sends_max = match request.recovery {
-        // A second copy never leaves under them.
-        RequestRecovery::AtMostOnce | RequestRecovery::Verify(_) => tries_max,
-        RequestRecovery::SameKey { .. } | RequestRecovery::Repeatable => policy.explain().sends_max,
-    };
+    let dependency = &request.dependency;
+    let (name, unknown) = (dependency.name.as_str(), request.recovery.unknown());
     CallFacts {
-        dependency: request.dependency.name.to_string(),
-        connect: Some(policy.timeout.connect),
-        attempt: policy.timeout.attempt,
-        tries_max,
-        sends_max,
         time_max: request.call_max,
+        ..dependency.policy.call_facts(name, unknown)
     }
 }
 
 impl Dependency {
     /// What is known of the dependency.
     pub(crate) fn facts(&self) -> DependencyFacts {
-        let policy = &self.policy;
         DependencyFacts {
-            name: self.name.to_string(),
-            critical: policy.criticality == Criticality::Critical,
-            fallback: policy
-                .fallback
-                .as_ref()
-                .map(|fallback| fallback.kind.as_str().to_owned()),
-            breaker: self.breaker(),
-            retries: self.retries(),
-            concurrency_max: policy
-                .adaptive
-                .as_ref()
-                .map_or(policy.bulkhead.limit, |adaptive| adaptive.limit_max),
-            attempt: policy.timeout.attempt,
             waivers: self.waivers.clone(),
+            ..self.policy.facts(self.name.as_str())
         }
-    }
-
-    fn breaker(&self) -> Option<BreakerFacts> {
-        let breaker = &self.policy.breaker;
-        match breaker.mode {
-            BreakerMode::On => Some(BreakerFacts {
-                window: breaker.window,
-                calls_min: breaker.calls_min,
-                failure_ratio: breaker.failure_ratio,
-                consecutive_failures: breaker.consecutive_failures,
-            }),
-            BreakerMode::MetricsOnly | BreakerMode::Disabled => None,
-        }
-    }
-
-    fn retries(&self) -> Option<RetryFacts> {
-        let retry = &self.policy.retry;
-        let (Backoff::List { jitter, .. } | Backoff::Exponential { jitter, .. }) =
-            retry.backoff.backoff();
-        (retry.attempts_max > 1).then_some(RetryFacts {
-            tries_max: retry.attempts_max,
-            budgeted: self.policy.budget.enabled,
-            spread: jitter != Jitter::None,
-        })
     }
 }

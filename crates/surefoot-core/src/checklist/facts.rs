@@ -54,6 +54,21 @@ pub struct CallFacts {
     pub time_max: Duration,
 }
 
+impl CallFacts {
+    /// A call that is sent once and takes this long at most, by a client without a policy.
+    #[must_use]
+    pub fn once(dependency: &str, timeout: Duration) -> Self {
+        Self {
+            dependency: dependency.to_owned(),
+            connect: None,
+            attempt: timeout,
+            tries_max: 1,
+            sends_max: 1,
+            time_max: timeout,
+        }
+    }
+}
+
 /// What is known of a dependency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DependencyFacts {

@@ -2,6 +2,7 @@
 
 mod data;
 mod explain;
+mod facts;
 
 pub use data::{InvalidPolicy, Policy};
 pub use explain::Explanation;

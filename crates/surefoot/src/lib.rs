@@ -82,10 +82,13 @@
 //! - [`Cx::effect`] carries out an external side effect once: its row is durable before the call leaves, and an unknown
 //!   outcome is never retried without what its author declared ([`Verify`], [`SameKey`], [`AtMostOnce`],
 //!   [`Repeatable`]). [`Cx::step`] keeps a local result. [`Client::resolve`] takes the word of a witness.
+//! - [`checklist`] asks a program with handlers of its own what `surefoot check` asks a configuration, and holds it to its
+//!   answers.
 //! - [`Policies`] say how each kind is run. [`Observer`] sees everything that happens.
 
 mod announcer;
 mod bounded;
+pub mod checklist;
 mod client;
 mod clock;
 mod cx;

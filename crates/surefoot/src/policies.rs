@@ -7,11 +7,14 @@ use surefoot_core::id::Kind;
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::KindTerms;
 
+use crate::checklist::EffectAnswers;
+
 /// The policy of each kind, and one for kinds that nobody declared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policies {
     by_kind: BTreeMap<Kind, JobPolicy>,
     standard: JobPolicy,
+    effects: BTreeMap<Kind, Vec<EffectAnswers>>,
 }
 
 impl Policies {
@@ -30,6 +33,16 @@ impl Policies {
     /// Declares a kind; answers the policy that it replaces.
     pub fn insert(&mut self, kind: Kind, policy: JobPolicy) -> Option<JobPolicy> {
         self.by_kind.insert(kind, policy)
+    }
+
+    /// Holds a kind to the effects that were answered for on a checklist.
+    pub(crate) fn bind(&mut self, kind: Kind, effects: Vec<EffectAnswers>) {
+        self.effects.insert(kind, effects);
+    }
+
+    /// The effects that a kind is held to; `None` when no checklist names it.
+    pub(crate) fn effects(&self, kind: &Kind) -> Option<&[EffectAnswers]> {
+        self.effects.get(kind).map(Vec::as_slice)
     }
 
     /// How a kind is run: as declared, or by the standard policy.

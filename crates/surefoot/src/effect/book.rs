@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::pace::Refusal;
 use super::tell;
 use super::write::{Written, write};
+use crate::checklist::EffectAnswers;
 use crate::client::Client;
 use crate::cx::CancelCause;
 use crate::observe::Event;
@@ -103,6 +104,11 @@ impl Book {
             Desk::Store(client) => client.policies().policy(&self.job.kind),
             Desk::Alone { policy, .. } => policy,
         }
+    }
+
+    /// The effects that the job's kind is held to, where it is.
+    pub(super) fn answered_for(&self) -> Option<&[EffectAnswers]> {
+        self.client()?.policies().effects(&self.job.kind)
     }
 
     pub(crate) fn now(&self) -> Timestamp {

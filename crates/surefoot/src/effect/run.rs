@@ -23,6 +23,7 @@ use super::recover::Recover;
 use super::tell;
 use super::write::Written;
 use crate::bounded::STORE_TIMEOUT;
+use crate::checklist::EffectAnswers;
 use crate::cx::Cx;
 use crate::job::Outcome;
 
@@ -89,6 +90,9 @@ where
 }
 
 fn sound(cx: &Cx, call: &Call, recovery: &Recover<'_>) -> Outcome<()> {
+    if let Some(effects) = cx.book().answered_for() {
+        as_answered(call, recovery.unknown, effects).map_err(|fault| unsound(&fault))?;
+    }
     let lease = cx.book().policy().lease;
     let terms = EffectTerms {
         unknown: recovery.unknown,
@@ -96,6 +100,19 @@ fn sound(cx: &Cx, call: &Call, recovery: &Recover<'_>) -> Outcome<()> {
     };
     let plan = recovery.ask.as_ref().map(|ask| &ask.plan);
     checked(terms, plan, lease).map_err(|faults| unsound(&format!("{}: {faults}", call.name)))
+}
+
+/// Whether the checklist has this effect, with this recovery: what was not reviewed is not sent.
+fn as_answered(call: &Call, unknown: Unknown, effects: &[EffectAnswers]) -> Result<(), String> {
+    let name = &call.name;
+    match effects.iter().find(|effect| effect.name == name.as_str()) {
+        None => Err(format!("{name} is not on the checklist of its kind")),
+        Some(effect) if effect.unknown != unknown => Err(format!(
+            "{name} is {unknown:?} in the handler and {:?} on the checklist of its kind",
+            effect.unknown
+        )),
+        Some(_) => Ok(()),
+    }
 }
 
 /// Until when an answer is written again and again; the attempt itself ends earlier.

@@ -13,6 +13,7 @@ use super::health::LastTime;
 use super::node::{LostClaims, Node};
 use super::{Engine, EngineOptions};
 use crate::bounded::within;
+use crate::checklist::Checklist;
 use crate::client::Client;
 use crate::clock::NodeClock;
 use crate::cx::Cx;
@@ -44,6 +45,7 @@ pub struct EngineBuilder {
     policies: Policies,
     options: EngineOptions,
     observer: Arc<dyn Observer>,
+    checklist: Option<Checklist>,
     faults: Vec<String>,
 }
 
@@ -55,6 +57,7 @@ impl EngineBuilder {
             policies: Policies::new(),
             options: EngineOptions::default(),
             observer: Arc::new(NoObserver),
+            checklist: None,
             faults: Vec::new(),
         }
     }
@@ -108,14 +111,29 @@ impl EngineBuilder {
         self
     }
 
+    /// Holds the engine to a checklist: it does not start when a kind is not on it or is run by another policy, and an
+    /// effect of a handler that is not on it, or means something else when its outcome is unknown, is a permanent failure before it is
+    /// sent.
+    #[must_use]
+    pub fn checklist(mut self, checklist: Checklist) -> Self {
+        self.checklist = Some(checklist);
+        self
+    }
+
     /// Starts the loops. Must be called inside a tokio runtime with time enabled.
     ///
     /// # Errors
     /// [`StartError`]; nothing runs then.
-    pub async fn start(self) -> Result<Engine, StartError> {
+    pub async fn start(mut self) -> Result<Engine, StartError> {
         let mut faults = self.faults;
         faults.extend(self.options.validate());
         faults.extend(self.policies.validate());
+        if let Some(checklist) = self.checklist {
+            faults.extend(checklist.contradicts(&self.policies));
+            for (kind, answers) in checklist.into_answers() {
+                self.policies.bind(kind, answers.effects);
+            }
+        }
         if !faults.is_empty() {
             return Err(StartError::Unsound(faults));
         }

@@ -1,0 +1,57 @@
+//! What the author of a kind answers. There are no defaults for what only the author can know: what is left out is a fault.
+
+use surefoot_core::checklist::{CallFacts, KindFacts, VerifyFacts, Waiver};
+use surefoot_core::effect::Unknown;
+use surefoot_core::id::Kind;
+use surefoot_core::policy::JobPolicy;
+
+/// What the author of a kind answers; the engine answers the rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answers {
+    /// What it does outside, in words; `None` when nobody said, which is a fault.
+    pub side_effect: Option<String>,
+    /// Every effect that its handler may come to. A handler without any does nothing outside: what it writes, it writes in
+    /// a transaction of its own.
+    pub effects: Vec<EffectAnswers>,
+    /// Who is told of its dead letters, in words; `None` when nobody is, which is a fault.
+    pub alert: Option<String>,
+    /// Faults that its author knows and accepts.
+    pub waivers: Vec<Waiver>,
+}
+
+/// What the author of an effect answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EffectAnswers {
+    /// Its name in the handler, such as `psp.refund`.
+    pub name: String,
+    /// What an unknown outcome means: what the handler hands to [`recover`](crate::EffectDraft::recover).
+    pub unknown: Unknown,
+    /// How the provider is asked, where it is.
+    pub verify: Option<VerifyFacts>,
+    /// What one call of it may take: `Policy::call_facts` of `surefoot-policy` where it goes through a policy, or
+    /// [`CallFacts::once`]. `None`: as long as the attempt.
+    pub call: Option<CallFacts>,
+}
+
+impl Answers {
+    /// What core is told of a kind: for each effect, since each is done twice or asked about for itself.
+    pub(super) fn facts(&self, kind: &Kind, policy: &JobPolicy) -> Vec<KindFacts> {
+        let facts = |unknown, verify, call| KindFacts {
+            kind: kind.to_string(),
+            side_effect: self.side_effect.clone(),
+            unknown: Some(unknown),
+            verify,
+            policy: policy.clone(),
+            call,
+            alert: self.alert.clone(),
+            waivers: self.waivers.clone(),
+        };
+        if self.effects.is_empty() {
+            return vec![facts(Unknown::Step, None, None)];
+        }
+        let effects = self.effects.iter();
+        effects
+            .map(|effect| facts(effect.unknown, effect.verify.clone(), effect.call.clone()))
+            .collect()
+    }
+}

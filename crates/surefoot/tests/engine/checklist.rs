@@ -1,0 +1,140 @@
+//! An engine is held to its checklist: what was not reviewed does not run.
+
+use surefoot::StartError;
+use surefoot::checklist::{Answers, CallFacts, Checklist, EffectAnswers, FaultName, Waiver};
+use surefoot::core::effect::Unknown;
+use surefoot::core::policy::JobPolicy;
+
+use crate::effects_world::{Act, How, Provider, SETTLES, TIMEOUT, end, policy, refunding};
+use crate::world::{Task, World};
+
+/// What the author of the refund answers.
+fn answers(name: &str, unknown: Unknown) -> Answers {
+    Answers {
+        side_effect: Some("pays back".to_owned()),
+        effects: vec![EffectAnswers {
+            name: name.to_owned(),
+            unknown,
+            verify: None,
+            call: Some(CallFacts::once("psp", TIMEOUT)),
+        }],
+        alert: Some("ann".to_owned()),
+        // The waits of these tests are exact.
+        waivers: vec![Waiver {
+            fault: FaultName::NoJitter,
+            reason: "one job at a time".to_owned(),
+        }],
+    }
+}
+
+const VERIFY: Unknown = Unknown::Verify {
+    settles_within: SETTLES,
+};
+
+/// A refund that verifies, run under this checklist: how it ends, and how often the provider was called.
+async fn held_to(list: Checklist) -> (String, usize) {
+    let world = World::new();
+    let provider = Provider::doing(&[Act::Answer]);
+    let engine = world
+        .node()
+        .handle(refunding(&provider, How::Verify), policy())
+        .checklist(list)
+        .start()
+        .await
+        .unwrap();
+    let job = engine.enqueue(Task::n(7)).await.unwrap().id;
+    (end(&world, job).await, provider.calls.len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_effect_that_was_not_reviewed_is_not_sent() {
+    let list = |name, unknown| Checklist::new().job::<Task>(policy(), answers(name, unknown));
+    for (name, unknown, expected) in [
+        ("psp.refund", VERIFY, ("succeeded 7", 1)),
+        ("psp.charge", VERIFY, ("permanent", 0)),
+        ("psp.refund", Unknown::Repeatable, ("permanent", 0)),
+    ] {
+        let (end, calls) = held_to(list(name, unknown).unwrap()).await;
+        assert_eq!((end.as_str(), calls), expected, "{name} {unknown:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_was_not_reviewed_as_it_is_run_does_not_start() {
+    let longer = JobPolicy {
+        attempts_max: 9,
+        ..policy()
+    };
+    let answers = answers("psp.refund", VERIFY);
+    for (list, wanted) in [
+        (Checklist::new(), "is not on the checklist"),
+        (
+            Checklist::new().job::<Task>(longer, answers).unwrap(),
+            "is run by another policy",
+        ),
+    ] {
+        let provider = Provider::doing(&[]);
+        let builder = World::new().node();
+        let builder = builder.handle(refunding(&provider, How::Verify), policy());
+        let Err(StartError::Unsound(faults)) = builder.checklist(list).start().await else {
+            panic!("it started");
+        };
+        assert!(
+            faults.len() == 1 && faults[0].contains(wanted),
+            "{faults:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_left_out_is_a_fault_and_what_is_accepted_is_not() {
+    let list = |answers| Checklist::new().job::<Task>(policy(), answers).unwrap();
+    let full = answers("psp.refund", VERIFY);
+    let reviewed = list(full.clone()).review();
+    assert!(reviewed.is_green(), "{reviewed}");
+    let text = reviewed.to_string();
+    assert!(text.contains("accepted: one job at a time") && text.ends_with("ok"));
+    assert_eq!(reviewed.kinds[0].review.answers.len(), 18);
+
+    let silent = Answers {
+        alert: None,
+        ..full.clone()
+    };
+    let reviewed = list(silent).review();
+    assert!(!reviewed.is_green());
+    assert!(reviewed.to_string().contains("no_alert"), "{reviewed}");
+
+    let unwaived = Answers {
+        waivers: Vec::new(),
+        ..full
+    };
+    assert!(!list(unwaived).review().is_green());
+    assert!(!Checklist::new().review().is_green(), "nothing is answered");
+}
+
+#[test]
+fn each_effect_is_asked_about_by_itself_and_a_kind_without_one_does_nothing_outside() {
+    let mut two = answers("psp.refund", VERIFY);
+    two.effects.push(EffectAnswers {
+        name: "mail.send".to_owned(),
+        unknown: Unknown::AtMostOnce,
+        verify: None,
+        call: None,
+    });
+    let list = Checklist::new().job::<Task>(policy(), two).unwrap();
+    let faults: Vec<String> = list.review().faults().map(|(whose, _)| whose).collect();
+    let mail = faults.iter().filter(|whose| whose.contains("mail.send"));
+    assert_eq!(
+        mail.count(),
+        2,
+        "it has attempts to spare, and no jitter: {faults:?}"
+    );
+
+    let none = Answers {
+        effects: Vec::new(),
+        ..answers("psp.refund", VERIFY)
+    };
+    let list = Checklist::new().job::<Task>(policy(), none).unwrap();
+    let text = list.review().to_string();
+    assert!(text.contains("does nothing outside"), "{text}");
+}

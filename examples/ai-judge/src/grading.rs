@@ -6,6 +6,8 @@ use surefoot::{Cx, Job, Outcome, Repeatable};
 use crate::book::Book;
 use crate::model::{self, Marked, Model};
 
+/// The name of the question on record.
+pub const EFFECT: &str = "model.grade";
 /// What a thousand characters of question and answer cost at most, in millionths.
 const COST_PER_THOUSAND: u64 = 400;
 
@@ -49,7 +51,7 @@ pub async fn grade(work: Grade, cx: Cx, model: Model, book: Book) -> Outcome<Gra
     // same, so its cost stays booked beside that of the next one. And the second answer may be another one, which is why
     // the grade is decided in `Book::decide` and nowhere else.
     let marked = cx
-        .effect("model.grade")
+        .effect(EFFECT)
         .dependency(model::NAME)?
         .cost(expected)
         .recover(Repeatable)

@@ -1,4 +1,4 @@
-//! `ai-judge` serves; settings come from the environment.
+//! `ai-judge` serves, `ai-judge check` says what is to be known before; settings come from the environment.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use ai_judge::{Fault, service, settings::Settings};
 #[tokio::main]
 async fn main() -> ExitCode {
     match start().await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(fault) => {
             eprintln!("ai-judge: {fault}");
             ExitCode::FAILURE
@@ -15,10 +15,19 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn start() -> Result<(), Fault> {
+async fn start() -> Result<ExitCode, Fault> {
     let settings = Settings::read()?;
     match std::env::args().nth(1).as_deref() {
-        None => service::run(settings).await,
-        Some(other) => Err(format!("there is no {other}; say nothing to serve").into()),
+        None => service::run(settings).await.map(|()| ExitCode::SUCCESS),
+        Some("check") => {
+            let reviewed = settings.checklist()?.review();
+            println!("{reviewed}");
+            Ok(if reviewed.is_green() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            })
+        }
+        Some(other) => Err(format!("there is no {other}; say check, or nothing to serve").into()),
     }
 }

@@ -30,6 +30,7 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
     let handler = move |work, cx| grade(work, cx, model.clone(), graded_in.clone());
     let engine = Engine::over(store)
         .handle(handler, settings.job_policy())
+        .checklist(settings.checklist()?)
         .observer(metrics.clone())
         .start()
         .await?;

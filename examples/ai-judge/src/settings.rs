@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use surefoot::JobPolicy;
-use surefoot::Recovery;
+use surefoot::checklist::{Answers, Checklist, EffectAnswers};
 use surefoot::core::backoff::{Backoff, Jitter};
+use surefoot::core::effect::Unknown;
+use surefoot::{JobPolicy, Recovery};
 use surefoot_policy::Policy;
 
-use crate::Fault;
+use crate::grading::{self, Grade};
+use crate::{Fault, model};
 
 /// How often a temporary fault may end an attempt before the work waits for a person.
 const TRIES_MAX: u32 = 3;
@@ -89,6 +91,29 @@ impl Settings {
         policy.breaker.window = policy.breaker.window.max(self.http.saturating_mul(4));
         policy.breaker.probe_lease = policy.breaker.probe_lease.max(self.http);
         policy
+    }
+
+    /// What is asked before anything runs (`ai-judge check`): the answers of the service for its one kind and its one dependency.
+    ///
+    /// # Errors
+    /// A kind whose name does not fit.
+    pub fn checklist(&self) -> Result<Checklist, Fault> {
+        let (policy, unknown) = (self.model_policy(), Unknown::Repeatable);
+        let answers = Answers {
+            side_effect: Some("asks the model, which bills each question".to_owned()),
+            effects: vec![EffectAnswers {
+                name: grading::EFFECT.to_owned(),
+                unknown,
+                verify: None,
+                call: Some(policy.call_facts(model::NAME, unknown)),
+            }],
+            alert: Some(
+                "the course team, by surefoot_dead_letters at the operators' port".to_owned(),
+            ),
+            waivers: Vec::new(),
+        };
+        let list = Checklist::new().job::<Grade>(self.job_policy(), answers)?;
+        Ok(list.dependency(policy.facts(model::NAME)))
     }
 }
 

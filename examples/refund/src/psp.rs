@@ -10,6 +10,7 @@ use surefoot_policy::http_client::{Body, HttpClient};
 use surefoot_policy::{Dependency, Policy};
 
 use crate::Fault;
+use crate::refund::PSP;
 
 /// The most bytes of an answer that are read.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
@@ -28,7 +29,7 @@ impl Psp {
     /// The policy contradicts itself.
     pub fn new(url: &str, policy: Policy) -> Result<Self, Fault> {
         Ok(Self {
-            client: HttpClient::new(Dependency::new("psp", policy)?),
+            client: HttpClient::new(Dependency::new(PSP, policy)?),
             url: url.to_owned(),
         })
     }

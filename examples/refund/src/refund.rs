@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use surefoot::checklist::{Answers, Checklist, EffectAnswers, VerifyFacts};
 use surefoot::core::backoff::{Backoff, Jitter};
-use surefoot::core::effect::VerifyPlan;
+use surefoot::core::effect::{Unknown, VerifyPlan};
 use surefoot::core::id::ProviderKey;
 use surefoot::{Cx, Job, JobPolicy, Outcome, SameKey, Verify};
+use surefoot_policy::Policy;
 
+use crate::Fault;
 use crate::psp::Psp;
 
 /// A refund of one payment.
@@ -40,6 +43,10 @@ pub enum Provider {
     KeepsKeysFor(Duration),
 }
 
+/// The name of the effect on record.
+pub const EFFECT: &str = "psp.refund";
+/// The name of the provider.
+pub const PSP: &str = "psp";
 /// How long one call may take.
 pub const CALL_TIMEOUT: Duration = Duration::from_millis(400);
 /// How long after a call left the provider may still pay.
@@ -64,8 +71,8 @@ pub fn policy() -> JobPolicy {
 /// What the provider answered; where nobody knows, the engine decides what follows.
 pub async fn refund(job: Refund, cx: Cx, psp: Psp, provider: Provider) -> Outcome<Value> {
     let effect = cx
-        .effect("psp.refund")
-        .dependency("psp")?
+        .effect(EFFECT)
+        .dependency(PSP)?
         .timeout(CALL_TIMEOUT)
         .cost(job.cents.saturating_mul(10_000));
     let call = |key: ProviderKey| {
@@ -79,21 +86,54 @@ pub async fn refund(job: Refund, cx: Cx, psp: Psp, provider: Provider) -> Outcom
                 let psp = psp.clone();
                 async move { psp.find_refund(key.as_str()).await }
             });
-            let plan = VerifyPlan {
-                backoff: every(Duration::from_millis(200)),
-                asks_max: ASKS_MAX + 8,
-                ..VerifyPlan::default()
-            };
-            let ask = ask.settles_within(SETTLES_WITHIN).plan(plan);
+            let ask = ask.settles_within(SETTLES_WITHIN).plan(plan());
             effect.recover(ask).call(call).await
         }
         Provider::KeepsKeysFor(ttl) => effect.recover(SameKey::kept_for(ttl)).call(call).await,
     }
 }
 
+/// What is asked before anything runs: the answers for the job and for the provider behind this policy.
+///
+/// # Errors
+/// A kind whose name does not fit.
+pub fn checklist(provider: Provider, psp: &Policy) -> Result<Checklist, Fault> {
+    let (unknown, verify) = match provider {
+        Provider::Answers => {
+            let settles_within = SETTLES_WITHIN;
+            let (what, plan) = ("GET /effects/{key}".to_owned(), plan());
+            let verify = Some(VerifyFacts { what, plan });
+            (Unknown::Verify { settles_within }, verify)
+        }
+        Provider::KeepsKeysFor(ttl) => (Unknown::SameKey { ttl: Some(ttl) }, None),
+    };
+    let answers = Answers {
+        side_effect: Some("pays the customer back".to_owned()),
+        effects: vec![EffectAnswers {
+            name: EFFECT.to_owned(),
+            unknown,
+            verify,
+            call: Some(psp.call_facts(PSP, unknown)),
+        }],
+        alert: Some("pages the payments team".to_owned()),
+        waivers: Vec::new(),
+    };
+    let list = Checklist::new().job::<Refund>(policy(), answers)?;
+    Ok(list.dependency(psp.facts(PSP)))
+}
+
+/// How the provider is asked.
+fn plan() -> VerifyPlan {
+    VerifyPlan {
+        backoff: every(Duration::from_millis(200)),
+        asks_max: ASKS_MAX + 8,
+        ..VerifyPlan::default()
+    }
+}
+
 fn every(delay: Duration) -> Backoff {
     Backoff::List {
         delays: vec![delay],
-        jitter: Jitter::None,
+        jitter: Jitter::Fraction(0.25),
     }
 }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::Fault;
 use crate::psp::Psp;
-use crate::refund::{CALL_TIMEOUT, Provider, Refund, policy, refund};
+use crate::refund::{CALL_TIMEOUT, Provider, Refund, checklist, policy, refund};
 
 /// How long a story waits for a state before it is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -56,6 +56,7 @@ impl World {
         let handler = move |job, cx| refund(job, cx, psp.clone(), kind);
         let engine = Engine::over(store)
             .handle(handler, policy())
+            .checklist(checklist(kind, &calls())?)
             .start()
             .await?;
         Ok(Self {
@@ -275,7 +276,9 @@ pub async fn replayed_after_the_key_is_forgotten() -> Result<Told, Fault> {
     world.told("the key is forgotten", job, states).await
 }
 
-fn calls() -> Policy {
+/// How the provider is called.
+#[must_use]
+pub fn calls() -> Policy {
     let mut policy = Policy {
         // The job is what tries again; a second layer would multiply.
         retry: RetryOptions {

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::time::Duration;
+
+use refund::refund::{Provider, checklist};
 use refund::stories::{self, Told};
 
 /// What was booked for 19.99 in millionths.
@@ -59,4 +62,20 @@ async fn nothing_is_sent_under_a_key_that_the_provider_forgot() {
         .unwrap();
     assert_eq!(told.paid, 1, "{told:?}");
     assert_eq!(told.states.last().unwrap(), "succeeded");
+}
+
+#[test]
+fn every_question_is_answered_before_anything_runs() {
+    let reviewed = checklist(Provider::Answers, &stories::calls())
+        .unwrap()
+        .review();
+    assert!(reviewed.is_green(), "{reviewed}");
+}
+
+#[test]
+fn a_provider_that_forgets_keys_too_early_is_found_before_anything_runs() {
+    let forgets = Provider::KeepsKeysFor(Duration::from_millis(1200));
+    let reviewed = checklist(forgets, &stories::calls()).unwrap().review();
+    let faults: Vec<&str> = reviewed.faults().map(|(_, f)| f.name.as_str()).collect();
+    assert_eq!(faults, ["key_retention"], "{reviewed}");
 }

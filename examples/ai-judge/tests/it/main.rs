@@ -8,6 +8,8 @@
 
 mod world;
 
+use std::process::Command;
+
 use serde_json::json;
 use world::World;
 
@@ -174,4 +176,24 @@ fn it_ends_when_it_is_asked_to() {
     world.hand_in("s-1", "the cat sat", "cat");
     world.until("s-1", "succeeded");
     assert!(world.terminate().success());
+}
+
+#[test]
+fn every_question_is_answered_before_it_runs_and_an_unsound_ladder_is_told() {
+    let check = |name: &str, value: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ai-judge"))
+            .arg("check")
+            .env(name, value)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.success(), text)
+    };
+    let (green, text) = check("AI_JUDGE_HTTP_SECONDS", "120");
+    assert!(green, "{text}");
+    assert_eq!(text.matches('?').count(), 18, "{text}");
+    let (green, text) = check("AI_JUDGE_HTTP_SECONDS", "160");
+    assert!(!green && text.contains("timeout_ladder"), "{text}");
+    let (green, text) = check("AI_JUDGE_LEASE_SECONDS", "150");
+    assert!(!green && text.contains("timeout_ladder"), "{text}");
 }

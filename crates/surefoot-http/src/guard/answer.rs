@@ -67,6 +67,11 @@ impl Exchange {
         RequestContext::new(self.lease.request(), headers)
     }
 
+    /// Whether it may begin.
+    pub(super) fn holds(&self) -> bool {
+        self.lease.holds()
+    }
+
     pub(super) const fn run_max(&self) -> Duration {
         self.policy.run_max
     }
@@ -213,7 +218,7 @@ impl Exchange {
     /// Once, when the lease ends before the work: others may know better from here on.
     fn lost(&mut self) {
         self.lead = None;
-        self.ends = Some(Instant::now() + self.policy.request.clocks.settles_within);
+        self.ends = Some(Instant::now() + self.lease.left());
         let request = self.lease.id();
         self.guard.0.watching.on(&DoorEvent::LeaseLost { request });
         tracing::warn!(%request, "a handler outran its lease; the outcome is unknown until it ends");

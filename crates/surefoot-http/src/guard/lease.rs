@@ -20,6 +20,8 @@ pub(super) struct Lease {
     request: Request,
     /// It is not extended beyond this.
     until_max: Timestamp,
+    /// From here on others count on it that nothing of this run takes effect any more.
+    settles_at: Timestamp,
     next: Instant,
     every: Duration,
 }
@@ -37,6 +39,7 @@ impl Lease {
         let every = request.clocks.lease / BEATS_PER_LEASE;
         Self {
             until_max: guard.0.clock.now().after(run_max),
+            settles_at: request.settles_at,
             guard,
             request,
             next: Instant::now() + every,
@@ -50,6 +53,18 @@ impl Lease {
 
     pub(super) const fn request(&self) -> &Request {
         &self.request
+    }
+
+    /// Whether it holds at present. A claim whose answer was late, or was heard by a process that had stood still, may be
+    /// over before anything ran.
+    pub(super) fn holds(&self) -> bool {
+        let now = self.guard.0.clock.now();
+        matches!(self.request.state, RequestState::Claimed { lease_until, .. } if lease_until > now)
+    }
+
+    /// How long the run may still take effect.
+    pub(super) fn left(&self) -> Duration {
+        self.settles_at.since(self.guard.0.clock.now())
     }
 
     pub(super) const fn identity(&self) -> &Identity {
@@ -90,7 +105,10 @@ impl Lease {
             return false;
         }
         match self.guard.0.requests.write_once(&next).await {
-            Ok(RequestWritten::Applied | RequestWritten::Already) => self.request = next,
+            Ok(RequestWritten::Applied | RequestWritten::Already) => {
+                self.settles_at = next.settles_at;
+                self.request = next;
+            }
             Ok(RequestWritten::Changed(Some(known))) => {
                 let ours = known.epoch == self.request.epoch
                     && matches!(known.state, RequestState::Claimed { .. });

@@ -105,6 +105,12 @@ impl Guard {
         Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
         E: Into<BoxError> + Send + 'static,
     {
+        if !exchange.holds() {
+            let late = Problem::new(&STORE_UNAVAILABLE, "nothing was run; send it again")
+                .retry_after(Some(AWAY_RETRY_AFTER));
+            let nothing = End::NothingHappened("its claim was answered after its lease".into());
+            return exchange.conclude(nothing, Some(self.refuse(late))).await;
+        }
         let context = exchange.context(request.headers());
         // What leaves after the lease could take effect when nobody counts on it any more.
         let ambient = ambient.narrowed(TokioClock.now().after(exchange.run_max()));

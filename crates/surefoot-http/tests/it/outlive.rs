@@ -7,6 +7,7 @@ use axum::body::Body;
 use http::Response;
 use surefoot_core::request::{Clocks, RequestPolicy, RequestState};
 use surefoot_http::RoutePolicy;
+use surefoot_testkit::{Fault, Verb};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt;
@@ -96,6 +97,39 @@ async fn a_connection_that_breaks_ends_nothing() {
     );
     assert_eq!(front.ran(), 1);
     serving.abort();
+}
+
+/// The answer of the store came when the lease was over: others may have been told by then that nothing happened.
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_is_heard_after_its_lease_does_not_run() {
+    let front = slow(running(2, 60), 0);
+    front.faults.next(Verb::Begin, Fault::Late(seconds(3)));
+    let late = front.ask(post("k", "{}")).await;
+    assert_eq!(late.marks(), (503, None, Some("store-unavailable")));
+    assert_eq!(front.ran(), 0);
+    let again = front.ask(post("k", "{}")).await;
+    assert_eq!(again.marks(), (201, Some("executed"), None));
+    assert_eq!(front.ran(), 1);
+}
+
+/// From that moment on others act on the word that it did not happen.
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_stopped_when_its_effects_must_have_settled() {
+    let acted = Arc::new(AtomicBool::new(false));
+    let told = acted.clone();
+    let front = front(running(6, 7), move |_| {
+        let told = told.clone();
+        async move {
+            // The lease ends after 7 s and is missed with the beat after 8 s; its effects settle within 60 s.
+            tokio::time::sleep(std::time::Duration::from_millis(67_500)).await;
+            told.store(true, Ordering::SeqCst);
+            answer(201, "done")
+        }
+    });
+    let got = front.ask(post("k", "{}")).await;
+    assert_eq!(got.marks(), (409, None, Some("outcome-unknown")));
+    assert_eq!(front.guard.drain(seconds(100)).await, 0);
+    assert!(!acted.load(Ordering::SeqCst));
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,27 +2,22 @@
 //! for the last outcome, and reads the books.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-use tokio::task::AbortHandle;
-
-use crate::checkout::{CheckoutOptions, Standing};
-use crate::child::ChildProcess;
 use crate::customers::Customers;
 use crate::error::DemoError;
 use crate::gateway::Gateway;
-use crate::live::{Live, Seen, Watcher};
+use crate::listen::Listening;
+use crate::live::Watcher;
 use crate::plan::{Intent, Phase, plan};
-use crate::provider::Provider;
+use crate::provider::{Provider, Whim};
 use crate::report::ActReport;
-use crate::times::{
-    ACT_END_MAX, BOOKS_QUIET, CUSTOMER_EVERY, DOWN, KILL_WAIT, LIVE_EVERY, QUIET_BEFORE_KILL,
-};
+use crate::shop_process::ShopProcess;
+use crate::times::{ACT_END_MAX, BOOKS_QUIET, CUSTOMER_EVERY, DOWN, KILL_WAIT, QUIET_BEFORE_KILL};
 use crate::visitors::Visitors;
+use crate::watching::{Scenes, Sights, Watching};
 use crate::widget::Widget;
-use crate::{DemoOptions, outbound, pages};
+use crate::{DemoOptions, pages};
 
 /// How often to look whether something has come to hold.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -65,26 +60,10 @@ struct Stage {
     gateway: Gateway,
     customers: Customers,
     visitors: Visitors,
-    checkout: Checkout,
-    signs: Arc<Signs>,
-    _pages: crate::listen::Listening,
+    checkout: ShopProcess,
+    scenes: Scenes,
+    _pages: Listening,
     _watching: Watching,
-}
-
-/// The process of the checkout, and how to start it again.
-struct Checkout {
-    options: CheckoutOptions,
-    demo: DemoOptions,
-    process: Option<ChildProcess>,
-    _folder: TempDir,
-}
-
-/// What the live view is told by the script.
-#[derive(Default)]
-struct Signs {
-    phase: AtomicUsize,
-    is_down: AtomicBool,
-    checkout: std::sync::Mutex<String>,
 }
 
 pub(crate) async fn put_on(
@@ -110,24 +89,23 @@ impl Stage {
         let manners = plan.clone();
         let provider = Arc::new(Provider::start(Box::new(move |order, call| {
             let intent = manners.iter().find(|intent| intent.order == order);
-            intent.map_or(crate::provider::Whim::Reset, |intent| intent.whim(call))
+            intent.map_or(Whim::Reset, |intent| intent.whim(call))
         }))?);
         let widget = Widget::start().await?;
         let pages = pages::start(act, widget.url()).await?;
-        let checkout = Checkout::start(act, &provider.url(), options).await?;
+        let checkout = ShopProcess::start(act, &provider.url(), options).await?;
         let gateway = Gateway::start(act, checkout.url()).await?;
         let customers = Customers::new(act, gateway.url())?;
         let visitors = Visitors::start(pages.url())?;
-        let signs = Arc::new(Signs::default());
-        signs.moved(checkout.url());
-        let watching = watch(
+        let scenes = Scenes::open(checkout.url());
+        let sights = Sights {
             act,
-            watcher.clone(),
-            signs.clone(),
-            customers.watched(),
-            provider.clone(),
-            visitors.watched(),
-        )?;
+            scenes: scenes.clone(),
+            provider: provider.clone(),
+            customers: customers.watched(),
+            visitors: visitors.watched(),
+        };
+        let watching = Watching::start(sights, watcher.clone())?;
         Ok(Self {
             act,
             plan,
@@ -137,7 +115,7 @@ impl Stage {
             customers,
             visitors,
             checkout,
-            signs,
+            scenes,
             _pages: pages,
             _watching: watching,
         })
@@ -146,8 +124,8 @@ impl Stage {
     /// The customers come, each phase after the other.
     async fn play(&mut self) -> Result<(), DemoError> {
         let plan = self.plan.clone();
-        for (number, phase) in Phase::ALL.into_iter().enumerate() {
-            self.signs.phase.store(number, Ordering::Relaxed);
+        for phase in Phase::ALL {
+            self.scenes.turn_to(phase);
             self.widget.hang(phase.is_outage());
             let intents: Vec<&Intent> =
                 plan.iter().filter(|intent| intent.phase == phase).collect();
@@ -180,13 +158,12 @@ impl Stage {
             orders.all(|order| books.of(order).calls > 0)
         })
         .await;
-        self.signs.is_down.store(true, Ordering::Relaxed);
+        self.scenes.checkout(None);
         self.checkout.kill();
         tokio::time::sleep(DOWN).await;
         self.checkout.start_again().await?;
         self.gateway.point_at(self.checkout.url());
-        self.signs.moved(self.checkout.url());
-        self.signs.is_down.store(false, Ordering::Relaxed);
+        self.scenes.checkout(Some(self.checkout.url()));
         Ok(())
     }
 
@@ -206,105 +183,6 @@ impl Stage {
                 .await;
             }
         }
-    }
-}
-
-impl Checkout {
-    async fn start(act: Act, provider: &str, demo: &DemoOptions) -> Result<Self, DemoError> {
-        let folder =
-            TempDir::with_prefix("surefoot-demo-").map_err(DemoError::io("make a folder"))?;
-        let mut checkout = Self {
-            options: CheckoutOptions {
-                act,
-                provider: provider.to_owned(),
-                folder: folder.path().to_owned(),
-            },
-            demo: demo.clone(),
-            process: None,
-            _folder: folder,
-        };
-        checkout.start_again().await?;
-        Ok(checkout)
-    }
-
-    async fn start_again(&mut self) -> Result<(), DemoError> {
-        let arguments = [self.demo.arguments.clone(), self.options.arguments()].concat();
-        let folder = &self.options.folder;
-        let process = ChildProcess::start(&self.demo.program, &arguments, folder).await?;
-        self.process = Some(process);
-        Ok(())
-    }
-
-    /// `kill -9`.
-    fn kill(&mut self) {
-        if let Some(process) = self.process.take() {
-            process.kill();
-        }
-    }
-
-    fn url(&self) -> &str {
-        self.process.as_ref().map_or("", |process| &process.url)
-    }
-}
-
-impl Signs {
-    fn moved(&self, checkout: &str) {
-        *self.place() = checkout.to_owned();
-    }
-
-    fn place(&self) -> std::sync::MutexGuard<'_, String> {
-        self.checkout
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-/// Tells a watcher what an act looks like, until this is dropped.
-struct Watching(AbortHandle);
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-fn watch(
-    act: Act,
-    watcher: Watcher,
-    signs: Arc<Signs>,
-    outcomes: impl Fn() -> crate::customers::Outcomes + Send + Sync + 'static,
-    provider: Arc<Provider>,
-    views: impl Fn() -> crate::visitors::Views + Send + Sync + 'static,
-) -> Result<Watching, DemoError> {
-    let client = outbound::client()?;
-    let begun = Instant::now();
-    let task = tokio::spawn(async move {
-        loop {
-            let url = format!("{}/standing", signs.place());
-            let phase = signs.phase.load(Ordering::Relaxed);
-            let seen = Seen {
-                act,
-                phase: Phase::ALL.get(phase).copied().unwrap_or(Phase::Calm),
-                elapsed: begun.elapsed(),
-                is_down: signs.is_down.load(Ordering::Relaxed),
-                outcomes: outcomes(),
-                books: provider.books(),
-                standing: standing(&client, &url).await,
-                views: views(),
-            };
-            watcher(&Live::from(seen));
-            tokio::time::sleep(LIVE_EVERY).await;
-        }
-    });
-    Ok(Watching(task.abort_handle()))
-}
-
-/// How the checkout stands; nothing of it while it does not answer.
-async fn standing(client: &reqwest::Client, url: &str) -> Standing {
-    let asked = async { client.get(url).send().await?.json().await };
-    match tokio::time::timeout(LIVE_EVERY, asked).await {
-        Ok(Ok(standing)) => standing,
-        Ok::<Result<_, reqwest::Error>, _>(Err(_)) | Err(_) => Standing::default(),
     }
 }
 

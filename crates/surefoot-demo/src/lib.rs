@@ -26,8 +26,10 @@ mod pages;
 mod plan;
 mod provider;
 mod report;
+mod shop_process;
 mod times;
 mod visitors;
+mod watching;
 mod widget;
 
 use std::path::PathBuf;

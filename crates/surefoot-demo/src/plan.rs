@@ -146,7 +146,13 @@ pub(crate) fn plan(seed: u64, pace: Pace) -> Vec<Intent> {
 fn manners(phase: Phase, count: usize, dice: &mut fastrand::Rng) -> Vec<(Manner, u32)> {
     // Between two shares of the phase, in hundredths.
     let mut some = |low: usize, high: usize| dice.usize(count * low / 100..=count * high / 100);
-    let late = |index: usize| if index % 2 == 0 { Duration::ZERO } else { LATE };
+    let late = |index: usize| {
+        if index.is_multiple_of(2) {
+            Duration::ZERO
+        } else {
+            LATE
+        }
+    };
     let mut kinds = Vec::new();
     match phase {
         Phase::Calm | Phase::Recovered => {

@@ -70,9 +70,17 @@ impl Visitors {
     }
 
     /// The same, for who watches meanwhile.
-    pub(crate) fn watched(&self) -> impl Fn() -> Views + Send + Sync + 'static {
-        let counted = self.counted.clone();
-        move || counted.views()
+    pub(crate) fn watched(&self) -> Watched {
+        Watched(self.counted.clone())
+    }
+}
+
+/// How many views there were, for who watches.
+pub(crate) struct Watched(Arc<Counted>);
+
+impl Watched {
+    pub(crate) fn views(&self) -> Views {
+        self.0.views()
     }
 }
 

@@ -5,7 +5,6 @@
 
 mod guarded;
 mod plain;
-mod psp;
 
 use std::io::Read;
 use std::path::PathBuf;

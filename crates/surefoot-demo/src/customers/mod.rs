@@ -80,14 +80,22 @@ impl Customers {
     }
 
     /// The same, for who watches meanwhile.
-    pub(crate) fn watched(&self) -> impl Fn() -> Outcomes + Send + Sync + 'static {
-        let shared = self.shared.clone();
-        move || shared.outcomes().clone()
+    pub(crate) fn watched(&self) -> Watched {
+        Watched(self.shared.clone())
     }
 
     /// Waits until every telephone has ended.
     pub(crate) async fn all_told(&mut self) {
         while self.telephones.join_next().await.is_some() {}
+    }
+}
+
+/// What customers are told, for who watches.
+pub(crate) struct Watched(Arc<Shared>);
+
+impl Watched {
+    pub(crate) fn outcomes(&self) -> Outcomes {
+        self.0.outcomes().clone()
     }
 }
 

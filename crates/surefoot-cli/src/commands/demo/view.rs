@@ -124,7 +124,10 @@ fn is_due(history: &[Live], live: &Live) -> bool {
         return true;
     };
     let span = |look: &Live| look.elapsed.as_secs() / LINE_EVERY.as_secs();
-    last.act != live.act || last.phase != live.phase || span(last) != span(live)
+    last.act != live.act
+        || last.phase != live.phase
+        || last.breaker != live.breaker
+        || span(last) != span(live)
 }
 
 fn screen(live: &Live, calls: &[u64]) -> String {
@@ -144,7 +147,7 @@ fn screen(live: &Live, calls: &[u64]) -> String {
             title(live.act),
             live.elapsed.as_secs()
         ),
-        format!("  {}", weather(live)),
+        format!("  {}", live.phase.told()),
         String::new(),
         format!(
             "  provider calls/s  {:>4}  {}",
@@ -180,7 +183,7 @@ fn line(live: &Live) -> String {
         "{:>3} s  {}; {}; calls {}, asked {}, orders {}, open {}, queue {}, breaker {}, charged twice {}, pages {}",
         live.elapsed.as_secs(),
         title(live.act),
-        weather(live),
+        live.phase.told(),
         live.calls,
         live.asked,
         live.placed,
@@ -190,20 +193,6 @@ fn line(live: &Live) -> String {
         live.charged_twice,
         percent(live.views_good, live.views),
     )
-}
-
-fn weather(live: &Live) -> &'static str {
-    match live.phase {
-        Phase::Recovered if live.open > 0 => {
-            "the provider has recovered; the last orders are settled"
-        }
-        phase @ (Phase::Calm
-        | Phase::Slow
-        | Phase::Resets
-        | Phase::Drops
-        | Phase::Killed
-        | Phase::Recovered) => phase.told(),
-    }
 }
 
 fn sparks(calls: &[u64]) -> String {

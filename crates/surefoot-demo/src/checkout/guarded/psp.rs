@@ -12,7 +12,7 @@ use surefoot_policy::retry::RetryOptions;
 use surefoot_policy::timeout::TimeoutOptions;
 use surefoot_policy::{Dependency, Meta, Policy};
 
-use super::Order;
+use crate::checkout::Order;
 use crate::error::DemoError;
 use crate::outbound;
 use crate::times::{CHARGE_TIMEOUT, SETTLES_WITHIN};
@@ -47,6 +47,7 @@ fn policy() -> Policy {
         breaker: BreakerOptions {
             window: SETTLES_WITHIN,
             calls_min: 10,
+            failure_ratio: 0.4,
             consecutive_failures: 4,
             open_for: Duration::from_millis(400),
             open_for_max: Duration::from_millis(800),

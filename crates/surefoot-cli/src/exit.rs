@@ -365,7 +365,12 @@ impl From<LabError> for Failed {
             LabError::Missed { .. } | LabError::Late { .. } | LabError::Start { .. } => {
                 "nothing was measured; run it again when the host is less busy"
             }
+            LabError::Database { .. } => {
+                "nothing was measured; --database names a PostgreSQL server on which its user may make databases"
+            }
             LabError::Io { .. }
+            | LabError::Call(_)
+            | LabError::Odd(_)
             | LabError::Api { .. }
             | LabError::Rows { .. }
             | LabError::Client(_) => "nothing was measured",

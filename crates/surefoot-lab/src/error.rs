@@ -42,6 +42,20 @@ pub enum LabError {
         /// Why not.
         source: rusqlite::Error,
     },
+    /// The database of an experiment did not do what it was asked.
+    #[error("failed to {what}: {source}")]
+    Database {
+        /// What was tried.
+        what: &'static str,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A call of a part of an experiment broke.
+    #[error("a call broke: {0}")]
+    Call(#[source] reqwest::Error),
+    /// A part of an experiment was answered something that it cannot read.
+    #[error("an answer is none: {0}")]
+    Odd(String),
     /// The HTTP client could not be made.
     #[error("failed to prepare the HTTP client: {0}")]
     Client(#[source] reqwest::Error),
@@ -75,5 +89,15 @@ pub enum LabError {
 impl LabError {
     pub(crate) fn io(what: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { what, source }
+    }
+
+    pub(crate) fn database<E>(what: &'static str) -> impl FnOnce(E) -> Self
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        move |source| Self::Database {
+            what,
+            source: source.into(),
+        }
     }
 }

@@ -6,18 +6,24 @@
 //!
 //! - [`faults`]: five faults, three contestants, fifty intents each.
 //! - [`chaos`]: `kill -9` at random moments, round after round.
-//! - [`plain`]: the loop that most queues are.
+//! - [`double_charge`]: two requests with one key at the same moment.
+//! - [`consumer`]: a consumer of events that dies before it commits its offset.
+//! - [`plain`]: the loop that most queues are, and the service and the consumer as they are usually written.
 //!
 //! Everything listens on the loopback and lives in a temporary folder. Every process that is started is ended by its id,
 //! also when something fails or a signal asks to stop; only a lab that is itself ended by `kill -9` leaves them behind.
 
 mod api;
 pub mod chaos;
+pub mod consumer;
 mod count;
+pub mod double_charge;
 mod error;
 pub mod faults;
 mod intent;
+mod loopback;
 mod node;
+mod place;
 pub mod plain;
 mod process;
 mod provider;
@@ -26,3 +32,4 @@ mod wait;
 
 pub use count::Count;
 pub use error::LabError;
+pub use place::{Database, DatabaseName, Place};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use surefoot_lab::{chaos, faults};
+use surefoot_lab::{Database, chaos, faults};
 
 use super::experiments::{AmplificationArgs, JitterArgs, PlotArgs};
 
@@ -16,6 +16,13 @@ pub(crate) enum LabCommand {
     /// One process of the plain loop
     #[command(hide = true)]
     PlainWorker(PlainWorkerArgs),
+    /// Two requests with one key at the same moment: check-then-act beside claim-first
+    DoubleCharge,
+    /// The experiments, each figure beside the one that must come out
+    All,
+    /// A payment service
+    #[command(hide = true)]
+    PaymentService(PaymentServiceArgs),
     /// How many calls reach a dead service when several layers retry
     Amplification(AmplificationArgs),
     /// How clients that failed together come back: all at once, or spread
@@ -56,6 +63,32 @@ pub(crate) struct PlainWorkerArgs {
     pub(crate) rows: PathBuf,
     /// The provider's URL
     pub(crate) provider: String,
+}
+
+/// Arguments of `lab payment-service`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PaymentServiceArgs {
+    /// What it does with a key
+    pub(crate) manner: PaymentManner,
+    /// The database of its payments
+    #[arg(value_parser = database)]
+    pub(crate) payments: Database,
+    /// The provider's URL
+    pub(crate) provider: String,
+}
+
+/// What a payment service does with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PaymentManner {
+    /// It looks for the key, charges, and writes the payment down
+    CheckThenAct,
+    /// Nothing
+    ChargeOnly,
+}
+
+/// The database of an experiment.
+fn database(url: &str) -> Result<Database, String> {
+    Database::parse(url).ok_or_else(|| "write sqlite:PATH or postgres://...".to_owned())
 }
 
 /// 1 to `most`.

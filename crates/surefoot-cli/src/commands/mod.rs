@@ -58,7 +58,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failed> {
         Command::Queues(command) => {
             queues::run(&Place::of_database(&shared)?, command, output).await
         }
-        Command::Lab(command) => lab::run(command, output).await,
+        Command::Lab(command) => lab::run(&shared, command, output).await,
         Command::Completions { shell } => completions(shell),
     }
 }

@@ -1,5 +1,5 @@
 //! `lab faults` and `lab chaos`, shortened: what they count of Surefoot is 0, and what they count of the plain loop shows
-//! that they can count.
+//! that they can count. And the experiments, with the figures that must come out.
 
 use serde_json::Value;
 
@@ -87,6 +87,81 @@ fn killed_at_random_moments_three_nodes_on_postgres_let_every_intent_take_effect
         "{}",
         again.stderr
     );
+}
+
+/// One test, because it looks at what is left on the server when all is over.
+#[test]
+fn the_experiments_give_their_figures_on_both_databases_and_leave_none_behind() {
+    let (folder, server) = (Folder::new(), postgres::database());
+    let charged = folder.answer(&["lab", "double-charge", "--database", &server]);
+    let measured = charged["measured"].as_array().unwrap();
+    let on: Vec<&Value> = measured.iter().map(|one| &one["database"]).collect();
+    assert_eq!(on, ["sqlite", "postgres"], "{charged:#}");
+    for one in measured {
+        assert_eq!(one["check_then_act"]["charges"], 2, "{one:#}");
+        assert_eq!(one["claim_first"]["charges"], 1, "{one:#}");
+        assert_eq!(one["claim_first"]["later_retry_marked"], "replayed");
+    }
+
+    let all = folder.answer(&["lab", "all", "--database", &server]);
+    assert_eq!(all["ok"], true, "{all:#}");
+    let figures = all["figures"].as_array().unwrap();
+    let of = |experiment: &str, database: Option<&str>| {
+        let database = database.map_or(Value::Null, Value::from);
+        let is =
+            |figure: &&Value| figure["experiment"] == experiment && figure["database"] == database;
+        figures.iter().filter(is).count()
+    };
+    assert_eq!(of("amplification", None), 2);
+    assert_eq!(of("jitter", None), 4);
+    assert_eq!(of("breaker", None), 8);
+    for database in ["sqlite", "postgres"] {
+        assert_eq!(of("double_charge", Some(database)), 7);
+    }
+    assert!(figures.iter().all(|figure| figure["holds"] == true));
+    assert_eq!(databases_of_the_lab(&server), "");
+}
+
+#[test]
+fn without_a_server_the_experiments_say_what_was_not_measured() {
+    let folder = Folder::new();
+    let run = folder.run(&["lab", "double-charge", "--database", "sqlite:mine.db"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(
+        run.stdout.contains("not measured on PostgreSQL"),
+        "{}",
+        run.stdout
+    );
+    assert!(!folder.path().join("mine.db").exists());
+
+    let nowhere = "postgres://ada:secret@127.0.0.1:1/x";
+    let refused = folder.run(&["lab", "double-charge", "--database", nowhere]);
+    assert_eq!(refused.code, Some(1));
+    let told = &refused.stderr;
+    assert!(told.contains("make a database on the server"), "{told}");
+    assert!(!told.contains("secret"), "{told}");
+}
+
+/// Those that the lab made and that are there at present.
+fn databases_of_the_lab(server: &str) -> String {
+    let psql = std::env::var_os("SUREFOOT_TEST_PG_BIN")
+        .map(|folder| std::path::Path::new(&folder).join("psql"))
+        .filter(|path| path.exists())
+        .unwrap_or_else(|| "psql".into());
+    let asked = "select datname from pg_database where datname like 'surefoot_lab_%'";
+    let answered = std::process::Command::new(psql)
+        .args([
+            "--no-psqlrc",
+            "--tuples-only",
+            "--no-align",
+            "--command",
+            asked,
+            server,
+        ])
+        .output()
+        .unwrap();
+    assert!(answered.status.success(), "{answered:?}");
+    String::from_utf8(answered.stdout).unwrap()
 }
 
 fn check(answer: &Value, nodes: u64) {

@@ -4,7 +4,12 @@
 //!
 //! What it does not have is what this project is about: it knows "failed", not "unknown"; and its mark does not say
 //! under which claim it is made.
+//!
+//! Beside it stand the parts of the experiments as they are usually written: a service that takes payments ([`payments`]) and a
+//! consumer of events ([`points`]).
 
+pub mod payments;
+pub mod points;
 mod table;
 mod worker;
 

@@ -2,6 +2,23 @@
 
 use std::collections::BTreeMap;
 
+/// What is asked of the provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Refund,
+    Charge,
+}
+
+impl Kind {
+    /// What its answer calls it.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Refund => "refund",
+            Self::Charge => "charge",
+        }
+    }
+}
+
 /// What took effect for one intent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Charges {
@@ -67,9 +84,15 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// Lets a call take effect. Answers which call of its intent it is, from 1, and the answer, which no other effect has.
-    pub(super) fn apply(&mut self, intent: &str, amount: u64, key: Option<&str>) -> (u32, String) {
+    pub(super) fn apply(
+        &mut self,
+        kind: Kind,
+        intent: &str,
+        amount: u64,
+        key: Option<&str>,
+    ) -> (u32, String) {
         self.serial += 1;
-        let answer = format!("{{\"refund\":{}}}", self.serial);
+        let answer = format!("{{\"{}\":{}}}", kind.word(), self.serial);
         if let Some(key) = key {
             self.answers
                 .entry(key.to_owned())
@@ -117,14 +140,17 @@ mod tests {
         let mut ledger = Ledger::default();
         assert_eq!(ledger.look_up("k"), None);
         assert_eq!(
-            ledger.apply("i", 5, Some("k")),
+            ledger.apply(Kind::Refund, "i", 5, Some("k")),
             (1, "{\"refund\":1}".into())
         );
         assert_eq!(
-            ledger.apply("i", 6, Some("k")),
-            (2, "{\"refund\":2}".into())
+            ledger.apply(Kind::Charge, "i", 6, Some("k")),
+            (2, "{\"charge\":2}".into())
         );
-        assert_eq!(ledger.apply("j", 7, None), (1, "{\"refund\":3}".into()));
+        assert_eq!(
+            ledger.apply(Kind::Refund, "j", 7, None),
+            (1, "{\"refund\":3}".into())
+        );
         assert_eq!(ledger.look_up("k").as_deref(), Some("{\"refund\":1}"));
         let books = ledger.books();
         assert_eq!((books.applied("i"), books.applied("x")), (2, 0));

@@ -2,7 +2,7 @@
 //! of its answer. It keeps the books that everything is measured by.
 //!
 //! `POST /refunds` with `{"intent": NAME, "amount": N}` refunds. `GET /refunds/{key}` is its look-up: 200 with the answer of
-//! the first refund under that `Idempotency-Key`, or 404.
+//! the first refund under that `Idempotency-Key`, or 404. `POST /charges` charges alike, and has no look-up.
 //!
 //! It runs on a thread of its own, so that it keeps up with what it promises (a call takes effect when it arrives) while
 //! the rest of the lab is busy.

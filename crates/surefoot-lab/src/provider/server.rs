@@ -10,6 +10,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
 
+use super::ledger::Kind;
 use super::{Shared, Whim};
 
 /// The most bytes of a body that are read.
@@ -18,10 +19,12 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// Where refunds are.
 const REFUNDS: &str = "/refunds";
+/// Where charges are; they cannot be looked up.
+const CHARGES: &str = "/charges";
 
-/// What a refund asks for.
+/// What a refund or a charge asks for.
 #[derive(Deserialize)]
-struct Refund {
+struct Asked {
     intent: String,
     amount: u64,
 }
@@ -57,8 +60,11 @@ async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Dropped> {
     let path = request.uri().path().to_owned();
+    if (request.method(), path.as_str()) == (&Method::POST, CHARGES) {
+        return apply(shared, Kind::Charge, request).await;
+    }
     let response = match (request.method(), path.strip_prefix(REFUNDS)) {
-        (&Method::POST, Some("")) => return refund(shared, request).await,
+        (&Method::POST, Some("")) => return apply(shared, Kind::Refund, request).await,
         (&Method::GET, Some(key)) => match shared.ledger().look_up(key.trim_start_matches('/')) {
             Some(body) => response(StatusCode::OK, body),
             None => response(StatusCode::NOT_FOUND, String::new()),
@@ -68,8 +74,9 @@ async fn answer(
     Ok(response)
 }
 
-async fn refund(
+async fn apply(
     shared: Shared,
+    kind: Kind,
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Dropped> {
     let key = request
@@ -80,13 +87,13 @@ async fn refund(
     let body = Limited::new(request.into_body(), BODY_BYTES_MAX);
     // A call that did not arrive whole takes no effect.
     let body = body.collect().await.map_err(|_| Dropped)?.to_bytes();
-    let Ok(refund) = serde_json::from_slice::<Refund>(&body) else {
+    let Ok(asked) = serde_json::from_slice::<Asked>(&body) else {
         return Ok(response(StatusCode::BAD_REQUEST, String::new()));
     };
     let (number, body) = shared
         .ledger()
-        .apply(&refund.intent, refund.amount, key.as_deref());
-    let whim = (shared.manners)(&refund.intent, number);
+        .apply(kind, &asked.intent, asked.amount, key.as_deref());
+    let whim = (shared.manners)(&asked.intent, number);
     if !whim.answers() {
         shared.ledger().leave_unanswered();
     }

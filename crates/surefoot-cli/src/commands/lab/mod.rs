@@ -1,8 +1,14 @@
-//! `lab`: breaks real processes on purpose and counts what came of it, and shows by small experiments what policies do.
+//! `lab`: breaks real processes on purpose and counts what came of it, shows by small experiments what policies do, and holds
+//! five of them against the figures that must come out.
 
+mod all;
 mod chaos;
+mod contestants;
+mod double_charge;
+mod expected;
 mod experiments;
 mod faults;
+mod grounds;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -11,12 +17,16 @@ use surefoot_lab::LabError;
 use surefoot_lab::plain::{self, WorkerOptions};
 
 use super::signals::Signals;
-use crate::args::LabCommand;
+use crate::args::{LabCommand, Shared};
 use crate::exit::{Code, Failed};
 use crate::output::{self, Output};
 use experiments::{amplification, breaker, jitter};
 
-pub(super) async fn run(command: LabCommand, output: Output) -> Result<(), Failed> {
+pub(super) async fn run(
+    shared: &Shared,
+    command: LabCommand,
+    output: Output,
+) -> Result<(), Failed> {
     match command {
         LabCommand::Faults(args) => faults::run(&args, output).await,
         LabCommand::Chaos(args) => chaos::run(&args, output).await,
@@ -29,6 +39,9 @@ pub(super) async fn run(command: LabCommand, output: Output) -> Result<(), Faile
             output::write_line("ready")?;
             Ok(plain::work(options).await?)
         }
+        LabCommand::DoubleCharge => double_charge::run(shared, output).await,
+        LabCommand::All => all::run(shared, output).await,
+        LabCommand::PaymentService(args) => contestants::serve_payments(args).await,
         LabCommand::Amplification(args) => amplification::run(&args, output),
         LabCommand::Jitter(args) => jitter::run(&args, output),
         LabCommand::Breaker(args) => breaker::run(&args, output),
@@ -38,6 +51,11 @@ pub(super) async fn run(command: LabCommand, output: Output) -> Result<(), Faile
 /// This binary.
 fn program() -> Result<PathBuf, Failed> {
     Ok(std::env::current_exe()?)
+}
+
+/// The arguments that make this binary one of the processes of the lab.
+fn arguments(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// Runs until the end or a signal; what was started is ended then.

@@ -3,15 +3,18 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use surefoot_policy::breaker::BreakerOptions;
 use surefoot_policy::lab::{Step, TraceRow, breaker_trace};
 
+use super::super::expected::{self, Figure};
 use super::draw;
 use super::plot::{Series, lines};
 use crate::args::PlotArgs;
 use crate::exit::Failed;
 use crate::output::{Output, Table};
 
+const NAME: &str = "breaker";
 const TITLE: &str =
     "calls that reach a service behind a breaker (3 failures in a row open it, 1 s, one probe)";
 
@@ -41,8 +44,19 @@ struct Row {
 pub(in crate::commands) fn run(args: &PlotArgs, output: Output) -> Result<(), Failed> {
     let rows = measure();
     draw(args.svg.as_deref(), || svg(&rows))?;
-    output.answer(&serde_json::json!({ "trace": rows }), || text(&rows))?;
+    output.answer(&json!({ "trace": rows }), || text(&rows))?;
     Ok(())
+}
+
+/// Each call beside the one that must come out.
+pub(in crate::commands) fn figures() -> Vec<Figure> {
+    let (rows, expected) = (measure(), expected::of(NAME));
+    let calls = expected.as_array().map_or(0, Vec::len).max(rows.len());
+    let figure = |number: usize| {
+        let row = rows.get(number).map(Row::cells);
+        Figure::equal(NAME, format!("call {}", number + 1), &expected[number], row)
+    };
+    (0..calls).map(figure).collect()
 }
 
 fn measure() -> Vec<Row> {
@@ -62,6 +76,19 @@ fn measure() -> Vec<Row> {
         .into_iter()
         .map(Row::from)
         .collect()
+}
+
+impl Row {
+    /// In the order of the columns of the figures.
+    fn cells(&self) -> Value {
+        json!([
+            self.t_ms,
+            self.dependency,
+            self.answer,
+            self.state_after,
+            self.calls_to_dependency
+        ])
+    }
 }
 
 impl From<TraceRow> for Row {
@@ -119,19 +146,7 @@ mod tests {
 
     #[test]
     fn the_trace_is_the_one_that_must_come_out() {
-        let rows = measure();
-        let expected = super::super::expected("breaker");
-        let expected = expected.as_array().unwrap();
-        assert_eq!(rows.len(), expected.len());
-        for (row, expected) in rows.iter().zip(expected) {
-            let found = serde_json::json!([
-                row.t_ms,
-                row.dependency,
-                row.answer,
-                row.state_after,
-                row.calls_to_dependency
-            ]);
-            assert_eq!(&found, expected);
-        }
+        assert!(expected::hold(&figures()), "{:?}", figures());
+        assert_eq!(figures().len(), SCRIPT.len());
     }
 }

@@ -18,11 +18,3 @@ fn draw(file: Option<&Path>, svg: impl FnOnce() -> String) -> Result<(), Failed>
         Failed::new(Code::Failed, what, "")
     })
 }
-
-/// What an experiment must give, from the same file as the tests of `surefoot-policy`.
-#[cfg(test)]
-fn expected(experiment: &str) -> serde_json::Value {
-    const FIGURES: &str = include_str!("../../../../../surefoot-policy/tests/fixtures/lab.json");
-    let figures: serde_json::Value = serde_json::from_str(FIGURES).unwrap();
-    figures[experiment]["expected"].clone()
-}

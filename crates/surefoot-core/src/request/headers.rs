@@ -2,6 +2,7 @@
 //! session or one credential cannot be asked for.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The most headers that a route keeps by name, and the most that one answer keeps.
 pub const HEADERS_MAX: usize = 64;
@@ -49,7 +50,7 @@ const STANDARD: [&str; 11] = [
 /// The default keeps what says how to read the body, what was made and where it is. A body that was kept encoded is
 /// replayed with its `content-encoding`, so a guard should see bodies before they are compressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeaderAllowList(BTreeSet<String>);
+pub struct HeaderAllowList(Arc<BTreeSet<String>>);
 
 /// Why a header cannot be kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +68,7 @@ pub enum HeaderRefused {
 
 impl Default for HeaderAllowList {
     fn default() -> Self {
-        Self(STANDARD.into_iter().map(str::to_owned).collect())
+        Self(Arc::new(STANDARD.into_iter().map(str::to_owned).collect()))
     }
 }
 
@@ -90,7 +91,7 @@ impl HeaderAllowList {
         }
         match allowed.len() {
             many if many > HEADERS_MAX => Err(HeaderRefused::TooMany(many)),
-            _ => Ok(Self(allowed)),
+            _ => Ok(Self(Arc::new(allowed))),
         }
     }
 

@@ -4,10 +4,16 @@
 
 use std::sync::Arc;
 
-use http::HeaderMap;
-use surefoot_core::id::{DependencyName, Epoch, Tenant};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use surefoot::Intent;
+use surefoot_core::id::{DependencyName, Epoch, Key, Kind, NameError, Tenant};
 use surefoot_core::job::TraceContext;
 use surefoot_core::request::{Request, RequestId, RequestKey};
+
+use crate::mark::IDEMPOTENCY_KEY;
+
+/// The trace of W3C's Trace Context.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// What a handler knows of the request that it carries out. It is among the extensions of the HTTP request, and in the
 /// task that runs the handler.
@@ -80,13 +86,47 @@ impl RequestContext {
         self.0.id.downstream(dependency)
     }
 
+    /// Writes that key into the headers of a call to the dependency, and the caller's trace where none is set. One key for
+    /// each thing that the request does there: for a second one name the dependency more finely, such as `psp.refund`.
+    pub fn write(&self, dependency: &DependencyName, headers: &mut HeaderMap) {
+        // An id and a name in quotes are always a value.
+        if let Ok(key) = HeaderValue::try_from(format!("\"{}\"", self.key_for(dependency))) {
+            headers.insert(IDEMPOTENCY_KEY, key);
+        }
+        if let Some(trace) = &self.0.trace
+            && let Ok(trace) = HeaderValue::try_from(trace.as_str())
+        {
+            headers.entry(TRACEPARENT).or_insert(trace);
+        }
+    }
+
+    /// The intent for this request's tenant, under a key of its own and with its caller's trace: one job of a kind for each
+    /// request, however often the request runs.
+    ///
+    /// # Errors
+    /// A kind that is no part of a key; none is known.
+    pub fn intent(&self, intent: Intent) -> Result<Intent, NameError> {
+        let trace = intent.trace.clone().or_else(|| self.0.trace.clone());
+        Ok(Intent {
+            tenant: self.0.tenant.clone(),
+            key: Some(job_key(self.0.id, &intent.kind)?),
+            trace,
+            ..intent
+        })
+    }
+
     pub(crate) async fn scope<F: Future>(self, future: F) -> F::Output {
         CURRENT.scope(self, future).await
     }
 }
 
+/// The key of the job of this kind that a request becomes.
+pub(crate) fn job_key(request: RequestId, kind: &Kind) -> Result<Key, NameError> {
+    Key::new(request.downstream(&DependencyName::new(kind.as_str())?))
+}
+
 fn trace(headers: &HeaderMap) -> Option<TraceContext> {
-    let mut sent = headers.get_all("traceparent").iter();
+    let mut sent = headers.get_all(TRACEPARENT).iter();
     let value = sent.next().filter(|_| sent.next().is_none())?;
     TraceContext::parse(value.to_str().ok()?)
 }

@@ -41,6 +41,12 @@ impl IntentKey {
         )
     }
 
+    /// A key that was made before, as it was kept.
+    pub(crate) fn kept(text: &str) -> Option<Self> {
+        let is_key = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_key.then(|| Self(text.to_owned()))
+    }
+
     /// Writes the key into the headers of a request, over whatever stood there.
     pub fn write(&self, headers: &mut HeaderMap) {
         // Hex digits in quotes are always a value.

@@ -70,6 +70,31 @@ impl<S> Layer<S> for IdempotencyLayer {
 /// A handler takes [`InTransaction`](crate::InTransaction). Put the layer around the routes whose handlers do, and let those
 /// routes need a key ([`Need::Required`](crate::Need::Required)): without one there is no transaction.
 ///
+/// ```no_run
+/// use axum::{Json, Router, http::StatusCode, response::Response, routing::post};
+/// use surefoot_http::{Guard, InTransaction, TransactionLayer};
+/// use surefoot_store::postgres::{PostgresRequestTransactions, PostgresStore, sqlx};
+///
+/// async fn charge(
+///     mut tx: InTransaction<sqlx::Transaction<'static, sqlx::Postgres>>,
+///     Json(amount): Json<i64>,
+/// ) -> Result<Response, StatusCode> {
+///     sqlx::query("insert into charge (amount) values ($1)")
+///         .bind(amount)
+///         .execute(&mut **tx)
+///         .await
+///         .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?; // rolls everything back
+///     Ok(tx.commit_with((StatusCode::CREATED, Json(amount))))
+/// }
+///
+/// # fn example(guard: Guard, store: PostgresStore, pool: sqlx::PgPool) {
+/// let transactions = PostgresRequestTransactions::new(store, pool);
+/// let app: Router = Router::new()
+///     .route("/charges", post(charge))
+///     .layer(TransactionLayer::new(guard, transactions));
+/// # drop(app); }
+/// ```
+///
 /// The lease and [`Keep`](surefoot_core::request::Keep) of the route mean nothing here: what is committed is kept, what is not
 /// has not happened. A handler has the route's `run_max`, and should end long before: its transaction holds locks.
 #[derive(Debug)]

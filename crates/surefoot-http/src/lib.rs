@@ -13,7 +13,9 @@
 //! - [`Reconciler`] settles requests whose outcome nobody knows, by asking a [`Reconcile`].
 //! - [`resolve`] takes in the word of a witness who was not asked.
 //! - [`Proxy`] is the guard in front of a service in any language.
-//! - [`IntentKey`] and [`Answered`] are the client's half.
+//! - [`TransactionLayer`] and [`InTransaction`] put claim, business rows and answer into one commit.
+//! - [`Accept`] answers with 202 and makes a job of the request.
+//! - [`IntentKey`], [`IntentBook`] and [`Answered`] are the client's half.
 //! - [`DoorObserver`] sees everything that happens here.
 //! - [`problem`] lists what the guard answers in its own name; [`mark`] the headers that tell it from the application's.
 
@@ -21,12 +23,14 @@ mod accept;
 mod context;
 mod guard;
 mod intent;
+mod intent_book;
 mod layer;
 pub mod mark;
 mod observe;
 mod options;
 pub mod problem;
 mod proxy;
+mod published;
 mod reconcile;
 mod route;
 mod stall;
@@ -39,6 +43,7 @@ pub use accept::{Accept, AcceptRefused, STREAMS_MAX};
 pub use context::RequestContext;
 pub use guard::{BoxError, Guard};
 pub use intent::{Answered, IntentKey, WAIT_MAX};
+pub use intent_book::{INTENT_NAME_BYTES_MAX, IntentBook, IntentBookError, OPEN_INTENTS_MAX};
 pub use layer::{Idempotency, IdempotencyLayer, TransactionLayer, Transactional};
 pub use observe::{DoorEvent, DoorObserver, NoDoorObserver, Said};
 pub use options::{GuardOptions, GuardRefused};

@@ -78,6 +78,21 @@ pub struct Round {
     pub forgotten: u64,
 }
 
+impl Round {
+    /// What became of the requests that were looked at, with the words for it.
+    #[must_use]
+    pub const fn outcomes(&self) -> [(&'static str, u64); 6] {
+        [
+            ("lapsed", self.lapsed),
+            ("completed", self.completed),
+            ("released", self.released),
+            ("open", self.open),
+            ("needs_human", self.needs_human),
+            ("outrun", self.outrun),
+        ]
+    }
+}
+
 /// Settles requests whose outcome nobody knows, and forgets those whose time is over.
 pub struct Reconciler {
     requests: Arc<dyn Requests>,
@@ -154,10 +169,11 @@ impl Reconciler {
     /// The same reconciler, and `observer` sees what each round did.
     #[must_use]
     pub fn observed(self, observer: impl DoorObserver) -> Self {
-        Self {
-            watching: Watching::new(observer),
-            ..self
-        }
+        self.watched(Watching::new(observer))
+    }
+
+    pub(crate) fn watched(self, watching: Watching) -> Self {
+        Self { watching, ..self }
     }
 
     /// Round after round until `stop`. A store that is away is asked again in the next one.

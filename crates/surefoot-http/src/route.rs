@@ -168,6 +168,16 @@ impl Routes {
         faults
     }
 
+    /// The longest time for which a call of some route can still take effect after its lease.
+    #[must_use]
+    pub fn settles_within_max(&self) -> Duration {
+        let rules = self.rules.iter().map(|rule| &rule.policy);
+        let clocks = rules
+            .chain([&self.other])
+            .map(|policy| policy.request.clocks.settles_within);
+        clocks.max().unwrap_or_default()
+    }
+
     /// The route of a request and how it is guarded. The route is axum's pattern where it matched one, else that of the
     /// rule, else [`ANY_ROUTE`]: the path itself is in the fingerprint anyway.
     #[must_use]

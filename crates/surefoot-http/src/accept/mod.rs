@@ -12,12 +12,12 @@ use axum::response::IntoResponse;
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use surefoot::{Client, Error, Intent};
-use surefoot_core::id::{JobId, Key, Kind, NameError};
+use surefoot_core::id::{JobId, Kind};
 use surefoot_core::port::{Enqueued, NewJob};
-use surefoot_core::request::{Kept, Request, RequestId, RequestVerdict};
+use surefoot_core::request::{Kept, Request, RequestVerdict};
 use tokio::sync::Semaphore;
 
-use crate::context::RequestContext;
+use crate::context::{RequestContext, job_key};
 use crate::guard::Guard;
 use crate::reconcile::Reconcile;
 use crate::told::Told;
@@ -190,13 +190,7 @@ impl Accept {
                 expected: self.inner.kind.clone(),
             });
         }
-        let trace = intent.trace.clone().or_else(|| request.trace().cloned());
-        Ok(Intent {
-            tenant: request.tenant().clone(),
-            key: Some(key(request.id()).map_err(Error::from)?),
-            trace,
-            ..intent
-        })
+        Ok(request.intent(intent).map_err(Error::from)?)
     }
 }
 
@@ -224,16 +218,11 @@ impl IntoResponse for AcceptRefused {
     }
 }
 
-/// The key of the job of a request: the same on every run.
-fn key(request: RequestId) -> Result<Key, NameError> {
-    Key::new(format!("request:{request}"))
-}
-
 #[async_trait]
 impl Reconcile for Accept {
     /// Whether the request's job is there.
     async fn ask(&self, request: &Request) -> RequestVerdict {
-        let Ok(key) = key(request.id) else {
+        let Ok(key) = job_key(request.id, &self.inner.kind) else {
             return RequestVerdict::StillUnknown { ask_again_in: None };
         };
         let (client, tenant) = (&self.inner.client, &request.identity.tenant);

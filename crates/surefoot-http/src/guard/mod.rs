@@ -38,6 +38,7 @@ use crate::mark::{self, Status};
 use crate::observe::{DoorEvent, DoorObserver, NoDoorObserver, Said, Watching};
 use crate::options::{GuardOptions, GuardRefused};
 use crate::problem::{INTERNAL, Problem, ProblemTypes, TOO_BUSY};
+use crate::reconcile::{Reconcile, Reconciler, ReconcilerOptions};
 use crate::tenant::{TenantRefused, Tenants};
 use crate::told::Told;
 use crate::transaction::NoTransaction;
@@ -127,6 +128,30 @@ impl Guard {
     /// Where its problems are explained.
     pub(crate) fn problems(&self) -> &ProblemTypes {
         &self.0.options.problems
+    }
+
+    /// How it is set up.
+    pub(crate) fn options(&self) -> &GuardOptions {
+        &self.0.options
+    }
+
+    /// A reconciler of its requests that asks `hook`, by its clock and before its observer. Its plan is checked against the
+    /// routes: it must go on asking for longer than the longest `settles_within`.
+    ///
+    /// # Errors
+    /// Every contradiction of the options.
+    pub fn reconciler(
+        &self,
+        hook: impl Reconcile,
+        options: ReconcilerOptions,
+    ) -> Result<Reconciler, GuardRefused> {
+        let faults = options.validate(self.0.options.routes.settles_within_max());
+        if !faults.is_empty() {
+            return Err(GuardRefused(faults));
+        }
+        let requests = self.0.requests.unbounded();
+        let reconciler = Reconciler::new(requests, self.0.clock.clone(), hook, options)?;
+        Ok(reconciler.watched(self.0.watching.clone()))
     }
 
     /// Whether its tenants are told apart by a verified identity, so that other machines may be served.

@@ -36,6 +36,11 @@ impl BoundedRequests {
         }
     }
 
+    /// What it bounds.
+    pub(super) fn unbounded(&self) -> Arc<dyn Requests> {
+        self.inner.clone()
+    }
+
     /// Claims, up to [`TRIES_MAX`] times and within the limit in all: the same arrival repeated is answered the same.
     pub(super) async fn begin(
         &self,

@@ -46,6 +46,51 @@ async fn a_handler_has_a_key_for_each_dependency_and_the_callers_trace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_and_a_job_carry_the_key_of_the_request_and_its_trace() {
+    const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let front = front(RoutePolicy::default(), |_| async {
+        let context = RequestContext::current().unwrap();
+        let (psp, refund) = (
+            DependencyName::new("psp").unwrap(),
+            DependencyName::new("psp.refund").unwrap(),
+        );
+        let mut headers = http::HeaderMap::new();
+        context.write(&psp, &mut headers);
+        assert_eq!(headers["traceparent"], TRACE);
+        assert_eq!(
+            headers["idempotency-key"],
+            format!("\"{}\"", context.key_for(&psp))
+        );
+        assert_ne!(context.key_for(&psp), context.key_for(&refund));
+        // What a protected call knows of it: it may be sent again.
+        let call = Request::post("http://psp/charges").body(()).unwrap();
+        let (mut head, ()) = call.into_parts();
+        head.headers = headers;
+        let call = Request::from_parts(head, ());
+        let plan = surefoot_policy::layer::HttpPlan;
+        let meta = surefoot_policy::layer::Plan::<_, http::Response<()>, std::io::Error>::meta(
+            &plan, &call,
+        );
+        assert!(meta.is_repeatable());
+        let kind = surefoot_core::id::Kind::new("mail").unwrap();
+        let payload = surefoot_core::payload::Payload::null();
+        let intent = context
+            .intent(surefoot::Intent::new(kind, payload))
+            .unwrap();
+        assert_eq!(intent.tenant, *context.tenant());
+        assert_eq!(intent.trace.unwrap().as_str(), TRACE);
+        answer(200, intent.key.unwrap().to_string())
+    });
+    let mut request = post("k", "{}");
+    let headers = request.headers_mut();
+    headers.insert("traceparent", TRACE.parse().unwrap());
+    let got = front.ask(request).await;
+    let key = String::from_utf8(got.body.to_vec()).unwrap();
+    let id = surefoot_core::request::RequestId::of_downstream(&key);
+    assert!(id.is_some(), "readable back to the request: {key}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_handler_inherits_deadline_and_retry_owner() {
     for keyed in [true, false] {
         let front = front(RoutePolicy::default(), |_| async {

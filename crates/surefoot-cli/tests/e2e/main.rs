@@ -13,6 +13,7 @@ mod check;
 mod conform;
 mod crash;
 mod dead_letters;
+mod demo;
 mod dependencies;
 mod drain;
 mod effects;

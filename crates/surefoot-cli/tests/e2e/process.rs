@@ -131,6 +131,29 @@ impl Node {
         node
     }
 
+    /// Starts a process that need not say anything. Standard error goes to the end of `log`.
+    pub(crate) fn silent(mut command: Command, log: PathBuf) -> Self {
+        let file = std::fs::File::create(&log).unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        let lines = lines(child.stdout.take().unwrap());
+        Self {
+            child: Ended(child),
+            log,
+            lines,
+            facts: Value::Null,
+        }
+    }
+
+    /// Waits until its log holds a text.
+    #[track_caller]
+    pub(crate) fn logs(&self, text: &str) {
+        let ends_at = Instant::now() + START_MAX;
+        while !self.log().contains(text) {
+            assert!(Instant::now() < ends_at, "no {text}: {}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The next line of standard output.
     #[track_caller]
     pub(crate) fn line(&self) -> String {

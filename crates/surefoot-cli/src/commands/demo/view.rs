@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use surefoot_demo::{Act, Live, Phase};
+use surefoot_demo::{Act, Live};
 
 use crate::output::Output;
 
@@ -16,6 +16,12 @@ const SECONDS_SHOWN: usize = 48;
 const LINE_EVERY: Duration = Duration::from_secs(5);
 /// The most looks that are kept of an act: some minutes.
 const LOOKS_MAX: usize = 4096;
+/// How far back the health of the pages looks.
+const HEALTH_OF: Duration = Duration::from_secs(3);
+/// Colours, as terminals number them.
+const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
 /// From nothing to much.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -55,7 +61,8 @@ impl View {
         let mut history = self.looks();
         match &self.screen {
             Screen::Drawn(bar) => {
-                bar.set_message(screen(live, &calls_by_second(&history, live)));
+                let calls = calls_by_second(&history, live);
+                bar.set_message(screen(live, &calls, health(&history, live)));
                 bar.tick();
             }
             Screen::Lines => {
@@ -130,16 +137,14 @@ fn is_due(history: &[Live], live: &Live) -> bool {
         || span(last) != span(live)
 }
 
-fn screen(live: &Live, calls: &[u64]) -> String {
+fn screen(live: &Live, calls: &[u64], (good, views): (u64, u64)) -> String {
     let from = calls.len().saturating_sub(SECONDS_SHOWN);
     let now = calls.iter().rev().nth(1).or(calls.last()).copied();
-    let checkout = if live.is_down {
-        "KILLED, starting again".to_owned()
-    } else {
-        match &live.breaker {
-            Some(breaker) => format!("breaker {breaker}"),
-            None => "no breaker".to_owned(),
-        }
+    let checkout = match &live.breaker {
+        _ if live.is_down => paint(RED, "killed, and started again"),
+        Some(breaker) if breaker == "closed" => "breaker closed".to_owned(),
+        Some(breaker) => paint(YELLOW, &format!("breaker {breaker}")),
+        None => "no breaker".to_owned(),
     };
     [
         format!(
@@ -168,11 +173,11 @@ fn screen(live: &Live, calls: &[u64]) -> String {
             seconds(live.p50),
             seconds(live.p99)
         ),
-        format!("  charged twice     {:>4}", live.charged_twice),
+        format!("  charged twice     {}", damage(live.charged_twice)),
         format!(
             "  product page            {} {}",
-            gauge(live.views_good, live.views),
-            percent(live.views_good, live.views)
+            paint(if good == views { GREEN } else { RED }, &gauge(good, views)),
+            percent(good, views)
         ),
     ]
     .join("\n")
@@ -193,6 +198,29 @@ fn line(live: &Live) -> String {
         live.charged_twice,
         percent(live.views_good, live.views),
     )
+}
+
+/// Views of pages that ended in the last seconds: those that showed a page in time, and all.
+fn health(history: &[Live], live: &Live) -> (u64, u64) {
+    let recent = |look: &&Live| look.act == live.act && look.elapsed + HEALTH_OF >= live.elapsed;
+    let first = history.iter().find(recent).unwrap_or(live);
+    (
+        live.views_good.saturating_sub(first.views_good),
+        live.views.saturating_sub(first.views),
+    )
+}
+
+fn damage(count: u64) -> String {
+    let text = format!("{count:>4}");
+    if count > 0 { paint(RED, &text) } else { text }
+}
+
+/// The text in a colour, unless the user wants none.
+fn paint(colour: &str, text: &str) -> String {
+    if std::env::var_os("NO_COLOR").is_some() {
+        return text.to_owned();
+    }
+    format!("\u{1b}[{colour}m{text}\u{1b}[0m")
 }
 
 fn sparks(calls: &[u64]) -> String {
@@ -227,6 +255,8 @@ fn seconds(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use surefoot_demo::Phase;
+
     use super::*;
 
     fn live(act: Act, elapsed_ms: u64, calls: u64) -> Live {
@@ -270,6 +300,18 @@ mod tests {
         assert_eq!(percent(0, 0), "-");
         assert_eq!(sparks(&[0, 5, 10]), "▁▄█");
         assert_eq!(gauge(1, 2).chars().filter(|cell| *cell == '█').count(), 10);
+    }
+
+    #[test]
+    fn the_health_of_the_pages_is_that_of_the_last_seconds() {
+        let looks = |elapsed_ms, views, views_good| Live {
+            views,
+            views_good,
+            ..live(Act::Plain, elapsed_ms, 0)
+        };
+        let history = [looks(1000, 100, 100), looks(6000, 200, 110)];
+        assert_eq!(health(&history, &looks(8000, 250, 120)), (10, 50));
+        assert_eq!(health(&[], &looks(0, 5, 5)), (0, 0));
     }
 
     #[test]

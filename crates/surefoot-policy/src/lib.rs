@@ -66,6 +66,7 @@
 //! - [`Meta::once_only`] calls are never hedged; `hold`s are not taken for work that a call spawns by itself.
 
 pub mod adaptive;
+mod atomics;
 pub mod breaker;
 pub mod budget;
 pub mod bulkhead;

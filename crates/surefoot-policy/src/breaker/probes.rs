@@ -1,14 +1,13 @@
 //! The few calls that a half-open breaker lets pass. Each takes one of as many places as probes are allowed, so
 //! no race can let more of them out; a place whose lease has ended is free, so none can be lost.
 
-use std::sync::atomic::Ordering;
-
 use surefoot_core::time::Roll;
 
 use super::permit::Probe;
 use super::view::transition;
 use super::word::{Kind, Word};
 use super::{Breaker, BreakerOptions, Evidence, Transition};
+use crate::atomics::Ordering;
 use crate::clock::{HELD_UP_MAX, Moment, nanos};
 
 impl Breaker {

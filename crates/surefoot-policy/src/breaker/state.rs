@@ -1,7 +1,6 @@
 //! The live state of a breaker. Time, chance and options are arguments. It must never hold a lock, wait, or
 //! let a result of an earlier generation change the state.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use surefoot_core::time::Roll;
@@ -10,6 +9,7 @@ use super::permit::{Permit, Probe};
 use super::view::{open_left, resting, shown, transition};
 use super::word::{Kind, Word};
 use super::{BreakerOptions, BreakerState, Evidence, Force, PROBES_MAX, Refusal, Transition};
+use crate::atomics::{AtomicU32, AtomicU64, Ordering};
 use crate::clock::Moment;
 use crate::window::{Count, Counts, Window};
 

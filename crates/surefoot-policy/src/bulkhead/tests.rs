@@ -117,8 +117,8 @@ fn threads_that_come_and_go_exceed_no_limit_and_lose_no_seat() {
     let visit = async |n: u32, seat: Seat<'_>| {
         let others = out.fetch_add(1, Ordering::SeqCst);
         assert!(others < LIMIT_MAX, "one too many");
-        let hold = (n % 7 == 0).then(|| bulkhead.hold());
-        if n % 3 == 0 {
+        let hold = n.is_multiple_of(7).then(|| bulkhead.hold());
+        if n.is_multiple_of(3) {
             tokio::task::yield_now().await;
         }
         out.fetch_sub(1, Ordering::SeqCst);

@@ -113,6 +113,11 @@ const HOUSES: &[House] = &[
         tests_use: &[],
     },
     House {
+        name: "wallet",
+        uses: &["surefoot", "surefoot-store"],
+        tests_use: &[TESTKIT],
+    },
+    House {
         name: "ai-judge",
         uses: &[
             "surefoot",

@@ -28,7 +28,7 @@ pub(super) fn effects_table(effects: &[Effect]) -> Option<Table> {
             effect.key().to_string(),
             effect.terms.unknown.as_str().to_owned(),
             effect.sends.to_string(),
-            effect.state_word().to_owned(),
+            effect.state_name().as_str().to_owned(),
             since,
             what,
         ]);

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::Counter;
-use surefoot_core::request::End;
 use surefoot_http::{DoorEvent, DoorObserver, Round};
 use surefoot_server::Metrics;
 
@@ -94,7 +93,7 @@ impl DoorMeters {
     fn on(&self, event: &DoorEvent<'_>) {
         match *event {
             DoorEvent::Answered { said, .. } => self.answered.add(1, &[outcome(said.as_str())]),
-            DoorEvent::RunEnded { end, .. } => self.runs.add(1, &[outcome(end_word(end))]),
+            DoorEvent::RunEnded { end, .. } => self.runs.add(1, &[outcome(end.as_str())]),
             DoorEvent::LeaseLost { .. } => self.leases_lost.add(1, &[]),
             DoorEvent::NotRecorded { .. } => self.not_recorded.add(1, &[]),
             DoorEvent::RecordGivenUp { .. } => self.given_up.add(1, &[]),
@@ -110,14 +109,7 @@ impl DoorMeters {
     fn round(&self, round: &Round) {
         self.rounds.add(1, &[]);
         self.forgotten.add(round.forgotten, &[]);
-        for (word, count) in [
-            ("lapsed", round.lapsed),
-            ("completed", round.completed),
-            ("released", round.released),
-            ("open", round.open),
-            ("needs_human", round.needs_human),
-            ("outrun", round.outrun),
-        ] {
+        for (word, count) in round.outcomes() {
             if count > 0 {
                 self.reconciled.add(count, &[outcome(word)]);
             }
@@ -127,12 +119,4 @@ impl DoorMeters {
 
 fn outcome(word: &'static str) -> KeyValue {
     KeyValue::new("outcome", word)
-}
-
-const fn end_word(end: &End) -> &'static str {
-    match end {
-        End::Answered(_) => "answered",
-        End::NothingHappened(_) => "nothing_happened",
-        End::Unknown(_) => "unknown",
-    }
 }

@@ -8,12 +8,14 @@
 mod answer;
 mod begin;
 mod doubt;
+mod state_name;
 mod terms;
 mod verdict;
 
 pub use answer::{Answer, answered};
 pub use begin::{Begin, Declared, begin, remembered};
 pub use doubt::{Doubt, doubt};
+pub use state_name::EffectStateName;
 pub use terms::{EffectTerms, Unknown, VerifyPlan};
 pub use verdict::{Asked, Verdict, Witnessed, asked, permitted, witnessed};
 
@@ -117,21 +119,6 @@ pub enum EffectState {
     },
 }
 
-impl EffectState {
-    /// The word.
-    #[must_use]
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Intended { .. } => "intended",
-            Self::Confirmed { .. } => "confirmed",
-            Self::Rejected { .. } => "rejected",
-            Self::Unknown { .. } => "unknown",
-            Self::Absent { .. } => "absent",
-            Self::NeedsHuman { .. } => "needs_human",
-        }
-    }
-}
-
 impl Effect {
     /// The key that the provider sees: the engine's, the same on every attempt.
     #[must_use]
@@ -148,20 +135,6 @@ impl Effect {
             | EffectState::NeedsHuman { .. } => true,
             EffectState::Absent { .. } => self.in_doubt,
             EffectState::Confirmed { .. } | EffectState::Rejected { .. } => false,
-        }
-    }
-
-    /// The word of its state; what a person ordered to send once more is as unknown as before.
-    #[must_use]
-    pub const fn state_word(&self) -> &'static str {
-        match self.state {
-            EffectState::Absent { .. } if self.in_doubt => "unknown",
-            EffectState::Intended { .. }
-            | EffectState::Confirmed { .. }
-            | EffectState::Rejected { .. }
-            | EffectState::Unknown { .. }
-            | EffectState::Absent { .. }
-            | EffectState::NeedsHuman { .. } => self.state.as_str(),
         }
     }
 

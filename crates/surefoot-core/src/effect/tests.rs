@@ -465,7 +465,7 @@ fn an_order_to_go_on_says_nothing_about_what_happened() {
     let allowed = permitted(&doubtful, by(), at(100)).unwrap();
     assert!(allowed.is_open(), "it may have happened");
     assert_eq!(
-        (allowed.state_word(), allowed.cost.booked()),
+        (allowed.state_name().as_str(), allowed.cost.booked()),
         ("unknown", 7)
     );
     assert_eq!(

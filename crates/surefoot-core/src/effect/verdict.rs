@@ -42,6 +42,10 @@ impl Verdict {
         })
     }
 
+    /// Every word of [`Verdict::as_str`].
+    pub const WORDS: [&'static str; 4] =
+        ["happened", "did_not_happen", "still_unknown", "needs_human"];
+
     /// The word.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {

@@ -18,6 +18,21 @@ pub enum End {
     Unknown(ErrorText),
 }
 
+impl End {
+    /// Every word of [`End::as_str`].
+    pub const WORDS: [&'static str; 3] = ["answered", "nothing_happened", "unknown"];
+
+    /// The word.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Answered(_) => "answered",
+            Self::NothingHappened(_) => "nothing_happened",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
 /// What follows from the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finish {

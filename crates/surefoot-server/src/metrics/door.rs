@@ -16,29 +16,6 @@ struct OutcomeLabel {
     outcome: &'static str,
 }
 
-/// How a run may end.
-const ENDS: [&str; 3] = ["answered", "nothing_happened", "unknown"];
-
-const fn end_word(end: &End) -> &'static str {
-    match end {
-        End::Answered(_) => "answered",
-        End::NothingHappened(_) => "nothing_happened",
-        End::Unknown(_) => "unknown",
-    }
-}
-
-/// What a round of the reconciler may come to, with the words for it.
-const fn reconciled(round: &Round) -> [(&'static str, u64); 6] {
-    [
-        ("lapsed", round.lapsed),
-        ("completed", round.completed),
-        ("released", round.released),
-        ("open", round.open),
-        ("needs_human", round.needs_human),
-        ("outrun", round.outrun),
-    ]
-}
-
 #[derive(Clone)]
 pub(super) struct DoorMetrics {
     answered: Family<OutcomeLabel, Counter>,
@@ -74,14 +51,14 @@ impl Default for DoorMetrics {
         let of_guard = problem::ALL.iter().map(|kind| Said::Guard(kind));
         Self {
             answered: at_zero(own.into_iter().chain(of_guard).map(Said::as_str)),
-            runs: at_zero(ENDS),
+            runs: at_zero(End::WORDS),
             leases_lost: Counter::default(),
             not_recorded: Counter::default(),
             given_up: Counter::default(),
             disputed: Counter::default(),
             unguarded: Counter::default(),
             rounds: Counter::default(),
-            reconciled: at_zero(reconciled(&Round::default()).map(|(outcome, _)| outcome)),
+            reconciled: at_zero(Round::default().outcomes().map(|(outcome, _)| outcome)),
             forgotten: Counter::default(),
         }
     }
@@ -156,7 +133,7 @@ impl DoorMetrics {
     fn round(&self, round: &Round) {
         self.rounds.inc();
         self.forgotten.inc_by(round.forgotten);
-        for (outcome, count) in reconciled(round) {
+        for (outcome, count) in round.outcomes() {
             add(&self.reconciled, outcome, count);
         }
     }
@@ -173,7 +150,7 @@ impl DoorObserver for Metrics {
         let door = &self.door;
         match event {
             DoorEvent::Answered { said, .. } => add(&door.answered, said.as_str(), 1),
-            DoorEvent::RunEnded { end, .. } => add(&door.runs, end_word(end), 1),
+            DoorEvent::RunEnded { end, .. } => add(&door.runs, end.as_str(), 1),
             DoorEvent::LeaseLost { .. } => {
                 door.leases_lost.inc();
             }

@@ -12,9 +12,6 @@ struct VerdictLabel {
     verdict: &'static str,
 }
 
-/// The words of [`Verdict::as_str`].
-const VERDICTS: [&str; 4] = ["happened", "did_not_happen", "still_unknown", "needs_human"];
-
 #[derive(Clone)]
 pub(super) struct EffectMetrics {
     verified: Family<VerdictLabel, Counter>,
@@ -25,7 +22,7 @@ pub(super) struct EffectMetrics {
 impl Default for EffectMetrics {
     fn default() -> Self {
         let verified = Family::default();
-        for verdict in VERDICTS {
+        for verdict in Verdict::WORDS {
             drop(verified.get_or_create_owned(&VerdictLabel { verdict }));
         }
         Self {

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use super::dispute::{DisputeRecord, WitnessRecord};
 use super::json::RawJson;
 use super::time::WireTime;
+use super::word::EffectStateWord;
 
 /// One external side effect of a job.
 #[derive(Serialize, ToSchema)]
@@ -23,8 +24,8 @@ pub(crate) struct EffectRecord {
     dependency: Option<String>,
     /// The key that the provider sees: the same on every attempt.
     key: String,
-    /// What is known of it: `intended`, `confirmed`, `rejected`, `unknown`, `absent` or `needs_human`.
-    state: &'static str,
+    /// What is known of it.
+    state: EffectStateWord,
     /// What an unknown outcome means: `verify`, `same_key`, `at_most_once`, `repeatable` or `step`.
     recovery: &'static str,
     /// How many calls may have left under its key.
@@ -62,7 +63,7 @@ impl From<&Effect> for EffectRecord {
             name: effect.name.to_string(),
             dependency: effect.dependency.as_ref().map(ToString::to_string),
             key: effect.key().to_string(),
-            state: effect.state_word(),
+            state: EffectStateWord(effect.state_name()),
             recovery: effect.terms.unknown.as_str(),
             sends: effect.sends,
             first_sent_at: effect.first_sent_at.map(WireTime),

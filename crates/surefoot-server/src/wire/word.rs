@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
+use surefoot_core::effect::EffectStateName;
 use surefoot_core::job::{AttemptOutcome, DeadReason, StateName};
 use surefoot_core::policy::Recovery;
 use surefoot_core::port::ActionVerb;
@@ -50,6 +51,8 @@ words! {
     RecoveryWord(Recovery) as "Recovery";
     /// What a person did.
     VerbWord(ActionVerb) as "ActionVerb";
+    /// What is known of an effect.
+    EffectStateWord(EffectStateName) as "EffectState";
     /// What is known of a request.
     RequestStateWord(RequestStateName) as "RequestState";
     /// Why an answer is not kept.

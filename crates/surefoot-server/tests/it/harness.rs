@@ -23,6 +23,7 @@ pub(crate) struct Api {
     pub(crate) router: Router,
     pub(crate) store: FaultyStore,
     pub(crate) requests: Arc<dyn Requests>,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<ManualClock>,
 }
 
@@ -53,7 +54,8 @@ impl Api {
         change(&mut options);
         assert_eq!(options.validate(), Vec::<String>::new());
         Self {
-            router: router(client, requests.clone(), metrics, options),
+            router: router(client, requests.clone(), metrics.clone(), options),
+            metrics,
             requests,
             store,
             clock,

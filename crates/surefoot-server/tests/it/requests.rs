@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use surefoot_core::error::StoreError;
 use surefoot_core::id::{Tenant, Worker};
 use surefoot_core::request::{
     Arrived, Clocks, Content, End, Fingerprint, Finish, Identity, Kept, NewRequest, Operation,
     Request, RequestId, RequestKey, StoredResponse, finish,
 };
 use surefoot_core::time::Clock;
+use surefoot_http::{DoorEvent, DoorObserver, Round, Said, problem};
 use surefoot_testkit::{Fault, Verb};
 
 use crate::harness::{Answer, Api};
@@ -331,4 +333,101 @@ async fn a_word_that_was_cut_off_may_be_repeated() {
         .await
         .problem("store-unavailable", 503);
     assert_eq!(resolve(&api, "k", told).await.json()["outcome"], "same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_open_and_for_how_long_is_on_the_metrics() {
+    let api = Api::new();
+    claimed(&api, "default", "running").await;
+    for key in ["a", "b"] {
+        let request = claimed(&api, "default", key).await;
+        ended(&api, &request, End::Unknown("no answer".into())).await;
+        api.clock.advance(Duration::from_secs(5));
+    }
+    let told = api.get("/metrics").await.text;
+    for line in [
+        "surefoot_requests_open{state=\"claimed\"} 1",
+        "surefoot_requests_open{state=\"unknown\"} 2",
+        "surefoot_requests_open{state=\"needs_human\"} 0",
+        "surefoot_oldest_unknown_request_age_seconds 10.0",
+        "surefoot_requests_disputed_total 0",
+    ] {
+        assert!(told.contains(line), "{line} is missing in {told}");
+    }
+    tokio::time::advance(Duration::from_secs(6)).await;
+    api.store.next(Verb::RequestDepth, Fault::Before);
+    let away = api.get("/metrics").await.text;
+    assert!(away.contains("surefoot_store_up 0"), "{away}");
+    assert!(!away.contains("surefoot_requests_open"), "{away}");
+}
+
+/// The words of the front door are counted as they are said, and each kind of answer has its series from the beginning.
+#[tokio::test]
+async fn every_answer_of_the_front_door_has_its_series() {
+    let api = Api::new();
+    let metrics = api.metrics.clone();
+    let operation = Operation::new("POST", "*").unwrap();
+    let tell = |event: &DoorEvent<'_>| DoorObserver::on(&*metrics, event);
+    for kind in problem::ALL {
+        tell(&DoorEvent::Answered {
+            operation: Some(&operation),
+            said: Said::Guard(kind),
+            status: kind.status,
+            took: Duration::ZERO,
+        });
+    }
+    let round = Round {
+        lapsed: 1,
+        completed: 2,
+        released: 3,
+        open: 4,
+        needs_human: 5,
+        outrun: 6,
+        forgotten: 7,
+    };
+    tell(&DoorEvent::Reconciled(&round));
+    let cause = StoreError::Unavailable("gone".into());
+    tell(&DoorEvent::StoreError {
+        verb: "begin",
+        error: &cause,
+    });
+    let id = RequestId::new(surefoot_core::time::Timestamp::MIN, [0; 10]);
+    tell(&DoorEvent::LeaseLost { request: id });
+    tell(&DoorEvent::RunEnded {
+        operation: &operation,
+        request: id,
+        end: &End::Unknown("why".into()),
+        took: Duration::ZERO,
+    });
+    let told = api.get("/metrics").await.text;
+    let mut expected: Vec<String> = problem::ALL
+        .iter()
+        .map(|kind| format!("surefoot_requests_total{{outcome=\"{}\"}} 1", kind.slug))
+        .collect();
+    let rounds = [
+        ("lapsed", 1),
+        ("completed", 2),
+        ("released", 3),
+        ("open", 4),
+        ("needs_human", 5),
+        ("outrun", 6),
+    ];
+    expected.extend(rounds.map(|(word, count)| {
+        format!("surefoot_requests_reconciled_total{{outcome=\"{word}\"}} {count}")
+    }));
+    expected.extend(
+        [
+            "surefoot_requests_total{outcome=\"executed\"} 0",
+            "surefoot_requests_reconcile_rounds_total 1",
+            "surefoot_requests_forgotten_total 7",
+            "surefoot_requests_leases_lost_total 1",
+            "surefoot_requests_run_total{outcome=\"unknown\"} 1",
+            "surefoot_requests_run_total{outcome=\"answered\"} 0",
+            "surefoot_store_errors_total{verb=\"begin\"} 1",
+        ]
+        .map(str::to_owned),
+    );
+    for line in expected {
+        assert!(told.contains(&line), "{line} is missing in {told}");
+    }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Client, Method};
 use surefoot::{AtMostOnce, Cx, Handler, Recover, Repeatable, SameKey, Verdict, Verify};
 use surefoot_core::failure::Failure;
 use surefoot_core::id::ProviderKey;
@@ -15,21 +15,17 @@ use surefoot_core::time::Timestamp;
 use surefoot_policy::context::{Ambient, Outer};
 use surefoot_policy::dependency::Attempt;
 use surefoot_policy::{Dependency, Meta};
-use tracing::Instrument;
 
-use super::answer::{self, Body};
+use super::answer;
 use super::broken::Broken;
-use super::fault;
+use super::exchange::Answered;
 use super::question;
 use super::seen::Seen;
 use super::told;
-use super::traceparent::traceparent;
 use crate::config::{Request, RequestRecovery, Verification};
 
 /// What the call is called among the effects of its job.
 const EFFECT: &str = "request";
-/// The header with the attempt's number.
-pub(super) const ATTEMPT_HEADER: &str = "x-surefoot-attempt";
 /// So much earlier than its effect's time a call is over, so that the time-out that says more fires first.
 const MARGIN: Duration = Duration::from_millis(20);
 
@@ -37,8 +33,8 @@ const MARGIN: Duration = Duration::from_millis(20);
 pub(crate) struct HttpKind {
     client: Client,
     live: Dependency,
-    request: Arc<Request>,
-    headers: HeaderMap,
+    pub(super) request: Arc<Request>,
+    pub(super) headers: HeaderMap,
     url: String,
     seen: Seen,
     asks_seen: Option<Seen>,
@@ -104,18 +100,13 @@ impl HttpKind {
     }
 
     async fn call(&self, cx: &Cx, payload: &str, key: &ProviderKey) -> Result<Payload, Failure> {
-        let within = self
-            .request
-            .call_max
-            .min(cx.time_left())
-            .saturating_sub(MARGIN);
         let meta = match &self.request.recovery {
             RequestRecovery::SameKey { .. } => Meta::keyed(key.as_str()),
             RequestRecovery::Repeatable => Meta::idempotent(),
             RequestRecovery::AtMostOnce | RequestRecovery::Verify(_) => Meta::once_only(),
         };
         let meta = Meta {
-            within: Some(within),
+            within: Some(self.within(cx)),
             ..meta
         };
         let send = |attempt| self.send(cx, payload, key, attempt);
@@ -131,38 +122,30 @@ impl HttpKind {
         key: &ProviderKey,
         attempt: Attempt<'_>,
     ) -> Result<Payload, Broken> {
-        let sent = self.seen.begin(cx.attempt());
-        let span = sent.span().clone();
-        let mut headers = self.headers_of(cx, &attempt, &span)?;
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let call = self
-            .client
-            .request(self.request.method.clone(), &self.url)
-            .headers(headers)
-            .header("idempotency-key", key.as_str())
-            .body(payload.to_owned());
-        let dependency = &self.request.dependency;
+        let build = |mut headers: HeaderMap| {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            let call = self.client.request(self.request.method.clone(), &self.url);
+            call.headers(headers)
+                .header("idempotency-key", key.as_str())
+                .body(payload.to_owned())
+        };
         let recovery = self.classified_by();
-        let (status, result) = async {
-            let (status, headers, body) = match self.answered(call).await {
-                Ok(answered) => answered,
-                Err((status, broken)) => return (status, Err(broken)),
-            };
+        let name = self.request.dependency.name.as_str();
+        let means = |answered: Answered| {
+            let Answered {
+                status,
+                headers,
+                body,
+            } = answered;
             if status.is_success() {
-                return (Some(status), Ok(answer::result(status, body)));
+                return Ok(answer::result(status, body));
             }
-            let name = dependency.name.as_str();
             let failure = answer::refusal(name, recovery, status, &headers, &body, now());
             let keyed = recovery == Recovery::SameKey;
-            (Some(status), Err(Broken::refused(failure, status, keyed)))
-        }
-        .instrument(span)
-        .await;
-        sent.ended(
-            status,
-            result.as_ref().err().map(|broken| broken.failure.class),
-        );
-        result
+            Err(Broken::refused(failure, status, keyed))
+        };
+        let sent = self.seen.begin(cx.attempt());
+        self.exchange(cx, &attempt, sent, build, means).await
     }
 
     /// Asks what became of the call under this key; one attempt of one question.
@@ -177,13 +160,8 @@ impl HttpKind {
             self.request.dependency.base_url,
             question::path(&verification.path, key.as_str())
         );
-        let within = self
-            .request
-            .call_max
-            .min(cx.time_left())
-            .saturating_sub(MARGIN);
         let meta = Meta {
-            within: Some(within),
+            within: Some(self.within(cx)),
             ..Meta::idempotent()
         };
         let send = |attempt| self.send_question(cx, verification, &url, attempt);
@@ -198,70 +176,27 @@ impl HttpKind {
         url: &str,
         attempt: Attempt<'_>,
     ) -> Result<Verdict, Broken> {
-        let sent = self.asks_seen.as_ref().unwrap_or(&self.seen).begin(1);
-        let span = sent.span().clone();
-        let headers = self.headers_of(cx, &attempt, &span)?;
-        let method: Method = verification.method.clone();
-        let call = self.client.request(method, url).headers(headers);
+        let build = |headers: HeaderMap| {
+            let method = verification.method.clone();
+            self.client.request(method, url).headers(headers)
+        };
         let name = self.request.dependency.name.as_str();
-        let (status, result) = async {
-            match self.answered(call).await {
-                Err((status, broken)) => (status, Err(broken)),
-                Ok((status, headers, body)) => {
-                    let verdict =
-                        question::verdict(name, verification, status, &headers, body, now());
-                    (Some(status), verdict)
-                }
-            }
-        }
-        .instrument(span)
-        .await;
-        sent.ended(
-            status,
-            result.as_ref().err().map(|broken| broken.failure.class),
-        );
-        result
+        let means = |answered: Answered| {
+            let Answered {
+                status,
+                headers,
+                body,
+            } = answered;
+            question::verdict(name, verification, status, &headers, body, now())
+        };
+        let sent = self.asks_seen.as_ref().unwrap_or(&self.seen).begin(1);
+        self.exchange(cx, &attempt, sent, build, means).await
     }
 
-    /// The headers of every request, with the trace, the deadline and the retry owner.
-    fn headers_of(
-        &self,
-        cx: &Cx,
-        attempt: &Attempt<'_>,
-        span: &tracing::Span,
-    ) -> Result<HeaderMap, Broken> {
-        let mut headers = self.headers.clone();
-        if !attempt.write_headers(&mut headers) {
-            return Err(Broken::late(self.request.dependency.name.as_str()));
-        }
-        let traceparent = span.in_scope(|| traceparent(cx.trace()));
-        if let Ok(traceparent) = HeaderValue::from_str(&traceparent) {
-            headers.insert("traceparent", traceparent);
-        }
-        headers.insert(ATTEMPT_HEADER, HeaderValue::from(cx.attempt()));
-        Ok(headers)
-    }
-
-    /// The whole of an answer. Without its end, the body of a success proves nothing: the service may have failed on the
-    /// way.
-    async fn answered(
-        &self,
-        call: reqwest::RequestBuilder,
-    ) -> Result<(reqwest::StatusCode, HeaderMap, Body), (Option<reqwest::StatusCode>, Broken)> {
-        let dependency = &self.request.dependency;
-        let broken = |error: reqwest::Error| {
-            let connect = dependency.policy.timeout.connect;
-            let failure = fault::failure(dependency.name.as_str(), connect, &error);
-            Broken::silent(failure, &error)
-        };
-        let mut response = call.send().await.map_err(|error| (None, broken(error)))?;
-        let status = response.status();
-        let body = match Body::read(&mut response).await {
-            Ok(body) => body,
-            Err(error) if status.is_success() => return Err((Some(status), broken(error))),
-            Err(_) => Body::default(),
-        };
-        Ok((status, std::mem::take(response.headers_mut()), body))
+    /// How long one call may take, or one question.
+    fn within(&self, cx: &Cx) -> Duration {
+        let left = self.request.call_max.min(cx.time_left());
+        left.saturating_sub(MARGIN)
     }
 }
 

@@ -7,7 +7,8 @@ use surefoot::Verdict;
 use surefoot_core::policy::Recovery;
 use surefoot_core::time::Timestamp;
 
-use super::answer::{self, Body};
+use super::answer;
+use super::body::Body;
 use super::broken::Broken;
 use crate::config::{KEY, Verification};
 

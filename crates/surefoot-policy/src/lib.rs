@@ -39,6 +39,18 @@
 //! not. Three layers of four tries stay four calls and do not become sixty-four. Deadlines go the same way: narrowed,
 //! rounded down, never extended.
 //!
+//! # Drills
+//!
+//! A fallback that is never used is a fallback that nobody knows to work. [`fallback::WithFallback::drill`] and
+//! [`fallback::StaleCache::drill`] take the dependency to be away for one call, send nothing and say whether the fallback
+//! answered: in a test, on a schedule, or behind a route for operators. [`fault`] injects errors, latency, hangs and resets
+//! into real calls, and [`Dependency::force`] opens the breaker, to see the whole of it.
+//!
+//! # What is told
+//!
+//! [`event::Event`] is everything that happens, as one typed stream; [`metrics`] counts it under names and labels from closed
+//! sets. Neither costs anything while nobody listens.
+//!
 //! # How it differs
 //!
 //! - **tower** has the layers `timeout`, `retry`, `limit`, `load_shed` and `hedge`, to be put together by hand. It has no

@@ -36,9 +36,11 @@ pub const GATE_CLOSED: &str = "surefoot.dependency.gate.closed";
 pub const FAULTS_INJECTED: &str = "surefoot.dependency.faults.injected";
 /// Fallbacks, by `outcome`: `served` or `failed`. Unit: calls.
 pub const FALLBACKS: &str = "surefoot.dependency.fallbacks";
+/// Drills of a fallback, by `outcome`: `engaged` or `failed`. Unit: drills.
+pub const DRILLS: &str = "surefoot.dependency.drills";
 
 /// Every name.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     CALLS,
     CALL_DURATION,
     ATTEMPTS_FAILED,
@@ -51,6 +53,7 @@ pub const NAMES: [&str; 12] = [
     GATE_CLOSED,
     FAULTS_INJECTED,
     FALLBACKS,
+    DRILLS,
 ];
 
 /// One value.
@@ -152,7 +155,9 @@ impl Listener for Metrics {
             Event::FaultInjected(injected) => one(FAULTS_INJECTED, ("kind", injected.as_str())),
             Event::FallbackServed(_) => one(FALLBACKS, ("outcome", "served")),
             Event::FallbackFailed(_) => one(FALLBACKS, ("outcome", "failed")),
-            Event::LimitMoved { .. } | Event::Drilled { .. } | Event::Reconfigured => {}
+            Event::Drilled { engaged: true } => one(DRILLS, ("outcome", "engaged")),
+            Event::Drilled { engaged: false } => one(DRILLS, ("outcome", "failed")),
+            Event::LimitMoved { .. } | Event::Reconfigured => {}
         }
     }
 }

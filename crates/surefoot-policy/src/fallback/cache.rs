@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::StaleOptions;
-use super::serve::{Served, Source};
+use super::serve::{Drill, Served, Source};
 use crate::clock::{Clock, Moment};
+use crate::dependency::Dependency;
+use crate::event::Event;
 
 /// How many entries are looked at to find one to give up: the oldest of a few, not the oldest of all.
 const EVICTION_SAMPLE: usize = 32;
@@ -98,6 +100,19 @@ impl<K: Eq + Hash + Clone, V: Clone> StaleCache<K, V> {
                 self.stale(&slot, self.options.if_error)
                     .ok_or(CacheError::Failed(error))
             }
+        }
+    }
+
+    /// Proves that the answer kept for `key` would be served if `dependency` were away at this moment. Nobody is
+    /// asked, and nothing that is kept changes.
+    pub fn drill(&self, dependency: &Dependency, key: &K) -> Drill {
+        let started = self.clock.now();
+        let slot = self.lock().get(key).map(Arc::clone);
+        let engaged = slot.is_some_and(|slot| self.stale(&slot, self.options.if_error).is_some());
+        dependency.emit(|| Event::Drilled { engaged });
+        Drill {
+            engaged,
+            took: self.clock.now().since(started),
         }
     }
 

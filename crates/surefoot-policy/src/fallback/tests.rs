@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::*;
 use crate::clock::TokioClock;
 use crate::meaning::Meaning;
+use crate::metrics::{DRILLS, Metrics};
 use crate::{Criticality, Dependency, Meta, Policy};
 
 const READ: Meta<'static> = Meta::idempotent();
@@ -58,6 +59,27 @@ async fn a_drill_proves_the_fallback_and_touches_nothing_else() {
     assert_eq!(works.dependency().status(), before);
     let broken = WithFallback::new(dependency(), Fallback::<i32>::function(|| ready(None)));
     assert!(!broken.drill().await.engaged);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drill_of_a_cache_asks_nobody_and_is_counted() {
+    let (dependency, metrics) = (dependency(), Metrics::default());
+    assert!(metrics.watch(&dependency));
+    let cache = cache(10);
+    let asked = async || Ok::<_, ()>(7);
+    assert!(!cache.drill(&dependency, &1).engaged, "nothing is kept");
+    assert!(cache.is_empty());
+    cache.get(&1, asked).await.unwrap();
+    sleep(3599).await;
+    assert!(cache.drill(&dependency, &1).engaged);
+    sleep(1).await;
+    assert!(!cache.drill(&dependency, &1).engaged, "it is too old");
+    let drills: Vec<_> = metrics
+        .read()
+        .into_iter()
+        .map(|reading| (reading.name, reading.label.1, reading.value))
+        .collect();
+    assert_eq!(drills, [(DRILLS, "engaged", 1.0), (DRILLS, "failed", 2.0)]);
 }
 
 fn cache(entries_max: usize) -> StaleCache<u32, u32> {

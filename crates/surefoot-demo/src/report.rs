@@ -40,11 +40,12 @@ pub struct ActReport {
     pub lost: u64,
     /// What share of page views showed a page in time, 0 to 1.
     pub page_availability: f64,
-    /// From the click to a known outcome (or to giving up), 99th percentile, in milliseconds.
+    /// From the click to the first answer that says how it stands (paid, refused, or being worked on and where to look), or
+    /// to giving up; 99th percentile, in milliseconds.
     pub p99_ms: u64,
-    /// The same to the first answer that a customer could read.
+    /// The same to a known outcome.
     #[serde(skip)]
-    pub answered_p99_ms: u64,
+    pub known_p99_ms: u64,
     /// Questions to the provider, which charge nothing.
     #[serde(skip)]
     pub asked: u64,
@@ -103,7 +104,7 @@ impl ActReport {
             lost: 0,
             page_availability: rounded(share(views.good, views.all), 5),
             p99_ms: 0,
-            answered_p99_ms: 0,
+            known_p99_ms: 0,
             asked: books.asked,
             person: 0,
             charged_unsaid: 0,
@@ -121,8 +122,8 @@ impl ActReport {
             let unsaid = matches!(told, Told::Nothing | Told::Refused);
             report.charged_unsaid += u64::from(charged && unsaid);
         }
-        report.p99_ms = p99_ms(known);
-        report.answered_p99_ms = p99_ms(answered);
+        report.p99_ms = p99_ms(answered);
+        report.known_p99_ms = p99_ms(known);
         report
     }
 }
@@ -191,7 +192,7 @@ mod tests {
             lost: 0,
             page_availability: 0.9991,
             p99_ms: 1,
-            answered_p99_ms: 1,
+            known_p99_ms: 1,
             asked: 0,
             person: 0,
             charged_unsaid: 0,

@@ -45,6 +45,8 @@ pub(crate) const PLAIN_PAUSE: Duration = ms(50);
 
 /// Act two: how long one call of the provider may take.
 pub(crate) const CHARGE_TIMEOUT: Duration = ms(1000);
+/// Act two: how long the breaker keeps charges away from the provider.
+pub(crate) const BREAKER_OPEN: Duration = ms(400);
 /// Act two: how long after it left a call may still take effect, as the provider's contract says.
 pub(crate) const SETTLES_WITHIN: Duration = ms(2500);
 /// Act two: how long one question to the provider may take.

@@ -7,26 +7,33 @@ use surefoot_demo::{Act, Pace};
 
 /// What `demo --help` says of its figures.
 const FIGURES: &str = "\
-What it shows, in both acts: a shop sells while its payment provider goes from 800 ms to 25 s, resets connections, charges
-without answering, and recovers; the checkout is killed (kill -9) with payments in flight. One second of the story lasts a
-quarter of a second. Everything runs over HTTP on free ports of the loopback, on SQLite in a temporary folder; the figures
+What it shows, in both acts: a shop sells while its payment provider goes from 800 ms to 25 s, resets connections, charges \
+without answering, and recovers; the checkout is killed (kill -9) with payments in flight. One second of the story lasts a \
+quarter of a second. Everything runs over HTTP on free ports of the loopback, on SQLite in a temporary folder; the figures \
 come from the provider's books and from what customers and visitors were answered.
 
 Figures:
-  intents            what customers wanted: one for each order, however often it was clicked
-  provider calls     calls that reached the provider and were to charge; questions to it are counted apart
-  amplification      such calls for each intent, of the intents of the outage (slow, resets, drops, kill)
+  intents            what customers wanted: one for each order, however often
+                     it was clicked
+  provider calls     calls that reached the provider and were to charge;
+                     questions to it are counted apart
+  amplification      such calls for each intent, of the intents of the outage
+                     (slow, resets, drops, kill)
   charged twice      intents for which the books show more than one charge
-  lost               intents whose customer was told that it is paid though the books show no charge, or was never told
-                     what became of it: no final answer, and no person who looks into it
-  page availability  the share of page views that showed a page within 2 s (8 s of the story)
-  p99                from the click to a known outcome, or to giving up
+  lost               intents whose customer was told that it is paid though
+                     the books show no charge, or was never told what became
+                     of it: neither an outcome nor that a person looks into it
+  page availability  the share of page views that showed a page within 2 s,
+                     8 s of the story
+  p99                from the click to the first answer that says how it stands
+                     (paid, refused, or being worked on and where to look), or
+                     to giving up
 
-The same seed gives the same customers and the same whims of the provider, so intents, charged twice and lost are the same in
-every run. By the clock and the load of the host may differ: p99, page availability, the number of questions, and the
-provider calls and amplification of act one, by the few calls that the kill cuts off.
+The same seed gives the same customers and the same whims of the provider, so intents, charged twice and lost are the same in \
+every run. By the clock and the load of the host may differ: p99, page availability, the number of questions, and, by the few \
+calls that the kill cuts off, the provider calls and amplification of act one.
 
-It ends with 1 when act two charges anybody twice, loses an intent, needs more than 1.1 calls for an intent of the outage, or
+It ends with 1 when act two charges anybody twice, loses an intent, needs more than 1.1 calls for an intent of the outage, or \
 serves 99.9 % of the page views or less.";
 
 /// Arguments of `demo`.

@@ -133,7 +133,7 @@ async fn standing(State(shop): State<Shop>) -> Json<Standing> {
         these.map(|count| count.count).sum()
     };
     Json(Standing {
-        breaker: Some(shop.psp.dependency.status().breaker.as_str().to_owned()),
+        breaker: Some(shop.psp.charges.status().breaker.as_str().to_owned()),
         queue: of(&[
             StateName::Pending,
             StateName::Running,

@@ -10,12 +10,12 @@ use surefoot_policy::breaker::BreakerOptions;
 use surefoot_policy::bulkhead::BulkheadOptions;
 use surefoot_policy::retry::RetryOptions;
 use surefoot_policy::timeout::TimeoutOptions;
-use surefoot_policy::{Dependency, Meta, Policy};
+use surefoot_policy::{CallError, Dependency, Meta, Policy};
 
 use crate::checkout::Order;
 use crate::error::DemoError;
 use crate::outbound;
-use crate::times::{CHARGE_TIMEOUT, SETTLES_WITHIN};
+use crate::times::{BREAKER_OPEN, CHARGE_TIMEOUT, SETTLES_WITHIN};
 
 /// What the provider gives for a charge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,9 @@ pub(super) struct Receipt {
 /// The payment provider.
 #[derive(Clone)]
 pub(super) struct Psp {
-    pub(super) dependency: Dependency,
+    pub(super) charges: Dependency,
+    /// Questions cost the provider little and settle what is unknown: a breaker that keeps charges away does not hold them up.
+    questions: Dependency,
     client: reqwest::Client,
     url: String,
 }
@@ -47,13 +49,11 @@ fn policy() -> Policy {
         breaker: BreakerOptions {
             window: SETTLES_WITHIN,
             calls_min: 10,
-            failure_ratio: 0.4,
-            consecutive_failures: 4,
-            open_for: Duration::from_millis(400),
-            open_for_max: Duration::from_millis(800),
-            probes: 2,
+            open_for: BREAKER_OPEN,
+            open_for_max: BREAKER_OPEN,
+            probes: 4,
             probe_lease: CHARGE_TIMEOUT,
-            ramp: Duration::from_millis(500),
+            ramp: BREAKER_OPEN,
             ..BreakerOptions::default()
         },
         bulkhead: BulkheadOptions {
@@ -66,9 +66,13 @@ fn policy() -> Policy {
 
 impl Psp {
     pub(super) fn new(url: &str) -> Result<Self, DemoError> {
-        let dependency = Dependency::new("psp", policy());
+        let dependency = |name| {
+            let made = Dependency::new(name, policy());
+            made.map_err(DemoError::unsound("the policy of the provider"))
+        };
         Ok(Self {
-            dependency: dependency.map_err(DemoError::unsound("the policy of the provider"))?,
+            charges: dependency("psp")?,
+            questions: dependency("psp.questions")?,
             client: outbound::client()?,
             url: url.to_owned(),
         })
@@ -77,18 +81,18 @@ impl Psp {
     /// Charges once. The provider knows the key, but it does not deduplicate by it.
     pub(super) async fn charge(&self, order: &Order, key: &str) -> Outcome<Receipt> {
         let url = format!("{}/charges", self.url);
-        let answer = self.dependency.call(&Meta::once_only(), |attempt| {
+        let answer = self.charges.call(&Meta::once_only(), |attempt| {
             let request = self.client.post(&url).header("idempotency-key", key);
             let request = request.headers(headers(attempt)).json(order);
             async move { request.send().await?.error_for_status()?.json().await }
         });
-        answer.await.map_err(|error| error.into_failure())
+        answer.await.map_err(failure)
     }
 
     /// What became of the charge under this key.
     pub(super) async fn find(&self, key: &str) -> Result<Verdict, Failure> {
         let url = format!("{}/charges/{key}", self.url);
-        let answer = self.dependency.call(&Meta::idempotent(), |attempt| {
+        let answer = self.questions.call(&Meta::idempotent(), |attempt| {
             let request = self.client.get(&url).headers(headers(attempt));
             async move {
                 let answer = request.send().await?;
@@ -98,10 +102,20 @@ impl Psp {
                 answer.error_for_status()?.json::<Receipt>().await.map(Some)
             }
         });
-        match answer.await.map_err(|error| error.into_failure())? {
+        match answer.await.map_err(failure)? {
             Some(receipt) => Ok(Verdict::happened(&receipt)?),
             None => Ok(Verdict::DidNotHappen),
         }
+    }
+}
+
+/// What a job reports of it. A call that was not made comes back soon: where nobody said when, the policy's own wait is
+/// for days that are longer than the demo's.
+fn failure(error: CallError<reqwest::Error>) -> Failure {
+    let failure = error.into_failure();
+    Failure {
+        retry_after: failure.retry_after.map(|after| after.min(BREAKER_OPEN)),
+        ..failure
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use surefoot_core::error::StoreError;
-use surefoot_core::port::{Requests, Store};
+use surefoot_core::port::{Messages, Requests, Store};
 
 use crate::postgres::PostgresStore;
 use crate::sqlite::SqliteStore;
@@ -78,14 +78,17 @@ pub struct Ports {
     pub store: Arc<dyn Store>,
     /// Requests of the front door.
     pub requests: Arc<dyn Requests>,
+    /// Messages, their deliveries, and receipts.
+    pub messages: Arc<dyn Messages>,
 }
 
 impl Ports {
-    fn of(store: impl Store + Requests) -> Self {
+    fn of(store: impl Store + Requests + Messages) -> Self {
         let store = Arc::new(store);
         Self {
             store: store.clone(),
-            requests: store,
+            requests: store.clone(),
+            messages: store,
         }
     }
 }
@@ -99,7 +102,7 @@ pub async fn open(url: &str) -> Result<Arc<dyn Store>, OpenError> {
     open_ports(url).await.map(|ports| ports.store)
 }
 
-/// Opens the store that `url` names, as [`open`] does, for jobs and for requests.
+/// Opens the store that `url` names, as [`open`] does, for jobs, requests and messages.
 ///
 /// # Errors
 /// As [`open`].
@@ -244,6 +247,7 @@ mod tests {
                 .unwrap();
             assert_eq!(ports.store.pauses().await.unwrap(), []);
             assert_eq!(ports.requests.request_depth().await.unwrap().claimed, 0);
+            assert_eq!(ports.messages.message_depth().await.unwrap(), []);
         }
         assert!(file.is_file());
     }

@@ -38,6 +38,16 @@ const MIGRATIONS: &[Migration] = &[
         name: "requests",
         parts: &[include_str!("migrations/0002/requests.sql")],
     },
+    Migration {
+        version: 3,
+        name: "messages",
+        parts: &[
+            include_str!("migrations/0003/tables.sql"),
+            include_str!("migrations/0003/append.sql"),
+            include_str!("migrations/0003/deliver.sql"),
+            include_str!("migrations/0003/forget.sql"),
+        ],
+    },
 ];
 
 /// The longest that all of it may take, waiting for another node included.

@@ -6,6 +6,7 @@
 //! - What must be atomic or must look twice (settle and claim, keys, limits, order) is a function in the database, laid
 //!   down by `migrations`; the verbs here bind arguments and read rows. `enqueue`, `group`, `advance`, `settle`, `lease`,
 //!   `steer`, `pause`, `record`, `list`, `depth`, `history`, `effect`, `announce` hold them, each beside its SQL.
+//!   `message`, `message_deliver`, `message_list` and `receipt` do the same for messages.
 //! - `own_transaction` is what goes into the caller's own transaction.
 //!
 //! What must never happen here: a decision by a row that was read in an earlier statement, a write under a lease without
@@ -34,11 +35,16 @@ mod group;
 mod history;
 mod lease;
 mod list;
+mod message;
+mod message_deliver;
+mod message_list;
+mod message_port;
 mod migrate;
 mod options;
 mod own_transaction;
 mod pause;
 mod port;
+mod receipt;
 mod record;
 mod request;
 mod request_forget;

@@ -5,8 +5,9 @@ use sqlx::{ConnectOptions, Executor, SqlSafeStr};
 use super::options::PostgresOptions;
 use super::store::PostgresStore;
 use super::{
-    advance, announce, call, depth, effect, enqueue, history, lease, list, migrate, pause, record,
-    request, request_forget, request_list, steer,
+    advance, announce, call, depth, effect, enqueue, history, lease, list, message,
+    message_deliver, message_list, migrate, pause, receipt, record, request, request_forget,
+    request_list, steer,
 };
 
 #[tokio::test]
@@ -31,8 +32,12 @@ async fn every_statement_is_prepared_and_names_its_verb() {
         history::ALL,
         lease::ALL,
         list::ALL,
+        message::ALL,
+        message_deliver::ALL,
+        message_list::ALL,
         migrate::ALL,
         pause::ALL,
+        receipt::ALL,
         record::ALL,
         request::ALL,
         request_forget::ALL,

@@ -4,6 +4,8 @@
 //!   operation that it runs inside a savepoint of its own, many of them under one durable commit. `readers` own
 //!   connections that cannot write.
 //! - `enqueue`, `settle`, `claim`, `lease`, `steer` and so on hold the verbs, each beside its SQL.
+//! - `message`, `message_take`, `message_mark` and so on are the outbox, `receipt` the inbox; `message_line` says who of a key
+//!   is in front.
 //! - `order_line`, `claim::crowd` and the column `readiness` keep jobs that cannot run out of the way of a claim.
 //!
 //! What must never happen here: a `BEGIN` that is not `IMMEDIATE` before a write, a write outside the writer thread
@@ -53,6 +55,7 @@ mod request;
 mod request_forget;
 mod request_list;
 mod request_port;
+mod request_seen;
 mod request_transaction;
 mod retention;
 mod row;

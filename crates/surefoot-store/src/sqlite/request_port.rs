@@ -19,7 +19,9 @@ use crate::request_record::encode;
 impl Requests for SqliteStore {
     async fn begin(&self, new: &NewRequest, now: Timestamp) -> Result<Arrived, StoreError> {
         // What does not run is answered without a turn of the writer; what may run is decided there again.
-        if let Some(known) = self.request(&new.identity).await? {
+        if self.requests_seen().again(&new.identity)
+            && let Some(known) = self.request(&new.identity).await?
+        {
             match arrive(Some(&known), new, now) {
                 Arrived::Run(_) => {}
                 answer @ (Arrived::Replay { .. }

@@ -13,6 +13,7 @@ use super::ledger::Ledger;
 use super::mailbox::{Mailbox, Urgency};
 use super::operation::Call;
 use super::readers::Readers;
+use super::request_seen::RequestsSeen;
 use super::schema;
 use super::writer::{self, Inbox, OPERATIONS_MAX};
 
@@ -30,6 +31,7 @@ struct Shared {
     path: PathBuf,
     inbox: Arc<Inbox>,
     readers: Readers,
+    requests_seen: RequestsSeen,
 }
 
 impl Drop for Shared {
@@ -102,6 +104,10 @@ impl SqliteStore {
         self.shared.readers.read("view", work).await
     }
 
+    pub(super) fn requests_seen(&self) -> &RequestsSeen {
+        &self.shared.requests_seen
+    }
+
     pub(super) fn inbox(&self) -> Arc<Inbox> {
         self.shared.inbox.clone()
     }
@@ -158,6 +164,7 @@ fn write_in_this_thread(path: PathBuf, opened: oneshot::Sender<Result<Shared, St
                 path,
                 inbox: inbox.clone(),
                 readers,
+                requests_seen: RequestsSeen::default(),
             })));
             writer::run(&connection, &inbox);
         }

@@ -4,6 +4,7 @@ mod crowd;
 mod faults;
 mod fixture;
 mod history;
+mod messages;
 mod migrate;
 mod own_outcome;
 mod own_transaction;

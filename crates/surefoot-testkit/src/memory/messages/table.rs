@@ -133,6 +133,9 @@ impl MessageTable {
         if new.len() as u64 > BACKFILL_MAX {
             return Subscribed::TooMany;
         }
+        if *topics == Topics::named([]) {
+            return Subscribed::Done { backfilled: 0 };
+        }
         let subscription = self.sinks.entry(sink.clone()).or_default();
         match topics {
             Topics::All => subscription.all = true,

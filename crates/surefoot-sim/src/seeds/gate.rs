@@ -71,6 +71,12 @@ impl Gate {
         self.with(|state| state.frozen.take())
     }
 
+    /// The node dies here and now, and is away for so long.
+    pub(super) fn die(&self, away: Duration) {
+        self.log.line(format_args!("dead, away for {away:?}"));
+        self.with(|state| state.dead = Some(away));
+    }
+
     /// Carries a call of the store through the gate.
     pub(super) async fn pass<T>(&self, call: impl Future<Output = T>) -> T {
         self.open().await;

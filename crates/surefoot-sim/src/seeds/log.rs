@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use surefoot_core::id::{Epoch, JobId};
 
+use super::requests::Told;
 use super::tally::{Happened, Tally};
 use super::time::{T0, WorldTime};
 
@@ -29,6 +30,8 @@ pub(super) struct State {
     pub(super) written: Vec<JobId>,
     /// What was acknowledged to clients.
     pub(super) acknowledged: BTreeMap<u32, JobId>,
+    /// What clients of the front door were told.
+    pub(super) told: Vec<Told>,
     /// Jobs that were dead letters at some time.
     pub(super) ever_dead: BTreeSet<JobId>,
 }

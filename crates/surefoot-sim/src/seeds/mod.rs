@@ -1,4 +1,5 @@
-//! Seeded worlds: the real engine over the store in memory, in virtual time, where everything goes wrong that can.
+//! Seeded worlds: the real engine and the real front door over the store in memory, in virtual time, where everything goes
+//! wrong that can.
 //!
 //! Each process of a world is a runtime of its own whose clock is paused, so that it can be frozen while the others go on,
 //! can be killed at any await, and has a clock of its own rate. Every choice comes from the seed. Nothing here may know how
@@ -13,6 +14,7 @@ mod node;
 mod people;
 mod plan;
 mod provider;
+mod requests;
 mod run;
 mod shrink;
 mod tally;
@@ -37,13 +39,19 @@ pub fn world(
     limits: Limits,
     keep_lines: bool,
 ) -> std::io::Result<Ran> {
-    run::run(Plan::draw(seed, without), limits, keep_lines)
+    let jobs = run::run(Plan::draw(seed, without), limits, keep_lines)?;
+    let requests = requests::run(requests::Plan::draw(seed, without), keep_lines)?;
+    Ok(jobs.and(requests))
 }
 
 /// What the world of a seed is made of, in words.
 #[must_use]
 pub fn described(seed: u64, without: &BTreeSet<usize>) -> String {
-    Plan::draw(seed, without).to_string()
+    format!(
+        "{}\n{}",
+        Plan::draw(seed, without),
+        requests::Plan::draw(seed, without)
+    )
 }
 
 /// What can be left out of a failing world, so that it still fails in the same way.

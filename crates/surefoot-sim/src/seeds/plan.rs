@@ -129,11 +129,11 @@ impl Plan {
     }
 }
 
-fn within(rng: &mut fastrand::Rng, part: f64) -> Duration {
+pub(super) fn within(rng: &mut fastrand::Rng, part: f64) -> Duration {
     TROUBLE.mul_f64(rng.f64() * part)
 }
 
-fn seconds(rng: &mut fastrand::Rng, from: f64, to: f64) -> Duration {
+pub(super) fn seconds(rng: &mut fastrand::Rng, from: f64, to: f64) -> Duration {
     Duration::from_secs_f64(from + rng.f64() * (to - from))
 }
 

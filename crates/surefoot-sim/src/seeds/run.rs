@@ -114,13 +114,29 @@ pub(super) fn run(plan: Plan, limits: Limits, keep_lines: bool) -> std::io::Resu
     for slot in &mut world.slots {
         slot.node.take().into_iter().for_each(Node::end);
     }
-    let (trace, lines) = log.trace();
-    Ok(log.with(|state| Ran {
-        tally: std::mem::take(&mut state.tally),
-        broken: std::mem::take(&mut state.broken).into_iter().collect(),
-        trace,
-        lines,
-    }))
+    Ok(Ran::of(&log))
+}
+
+impl Ran {
+    /// What a log has seen.
+    pub(super) fn of(log: &Log) -> Self {
+        let (trace, lines) = log.trace();
+        log.with(|state| Self {
+            tally: std::mem::take(&mut state.tally),
+            broken: std::mem::take(&mut state.broken).into_iter().collect(),
+            trace,
+            lines,
+        })
+    }
+
+    /// Both halves of a world.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        self.tally.merge(&other.tally);
+        self.broken.extend(other.broken);
+        self.trace = self.trace.rotate_left(1) ^ other.trace;
+        self.lines.extend(other.lines);
+        self
+    }
 }
 
 impl World {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::plan::Plan;
-use super::run::{Limits, Ran, run};
+use super::run::{Limits, Ran};
+use super::{requests, world};
 
 /// How many worlds are run at most to make one small.
 const WORLDS_MAX: u32 = 300;
@@ -17,14 +18,14 @@ pub(super) fn shrink(seed: u64, limits: Limits, broken: &Ran) -> std::io::Result
     let mut worlds = 0;
     loop {
         let mut smaller = false;
-        for item in Plan::draw(seed, &without).items {
+        for number in numbers(seed, &without) {
             if worlds >= WORLDS_MAX {
                 return Ok(without);
             }
             worlds += 1;
             let mut fewer = without.clone();
-            fewer.insert(item.number);
-            let ran = run(Plan::draw(seed, &fewer), limits, false)?;
+            fewer.insert(number);
+            let ran = world(seed, &fewer, limits, false)?;
             if ran.broken.iter().any(|(name, _)| name == invariant) {
                 without = fewer;
                 smaller = true;
@@ -34,4 +35,13 @@ pub(super) fn shrink(seed: u64, limits: Limits, broken: &Ran) -> std::io::Result
             return Ok(without);
         }
     }
+}
+
+/// The numbers of all that a world is made of.
+fn numbers(seed: u64, without: &BTreeSet<usize>) -> Vec<usize> {
+    let jobs = Plan::draw(seed, without).items;
+    let requests = requests::Plan::draw(seed, without).items;
+    let jobs = jobs.into_iter().map(|item| item.number);
+    jobs.chain(requests.into_iter().map(|item| item.number))
+        .collect()
 }

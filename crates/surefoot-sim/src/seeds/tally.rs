@@ -70,6 +70,23 @@ happenings! {
     CancelAsked "cancellations asked for" 50,
     Cancelled "jobs cancelled" 10,
     Succeeded "jobs succeeded" 2000,
+    DoorRan "requests run" 1500,
+    DoorEffect "effects of requests" 1500,
+    DoorExecuted "answers of a run" 1200,
+    DoorReplayed "answers replayed" 3000,
+    DoorNotKept "answers that were not kept" 100,
+    DoorOutstanding "told that it runs" 500,
+    DoorUnknown "told that nobody knows" 300,
+    DoorMismatch "told that the key is another request's" 200,
+    DoorRefused "refused because the store is away" 20,
+    DoorNotRecorded "answers that could not be written down" 0,
+    DoorOther "told something else" 0,
+    DoorLeft "clients that went away" 150,
+    DoorAsked "questions what became of a request" 800,
+    DoorResolved "requests settled by a person" 80,
+    DoorDiedCalling "doors that died while the service was called" 50,
+    DoorStoreBefore "store of a door failed before a commit" 50,
+    DoorStoreAfter "store of a door failed after a commit" 50,
 }
 
 /// Counts by name.

@@ -11,9 +11,11 @@ use super::value;
 #[command(after_help = "\
 What the endpoint has to be: one that does what it does each time it is run, answers 2xx, and says something new each \
 time, such as an id that it made, so that a repetition can be told from a second run. Give one for tests: it is really \
-run, about ten times.
+run, about forty times.
 
-The body is --body, a JSON object; variants of it are made by adding the member surefoot_variant.")]
+The body is --body, a JSON object; variants of it are made by adding the member surefoot_variant. Some cases need an endpoint \
+that takes long, fails or answers at length when it is asked to, and are left out unless --slow-body, --failing-body and \
+--large-body say how to ask.")]
 pub(crate) struct ConformArgs {
     /// The endpoint
     #[arg(value_name = "URL")]
@@ -24,6 +26,16 @@ pub(crate) struct ConformArgs {
     /// The body, a JSON object
     #[arg(long, value_name = "JSON", default_value = "{\"amount\":1,\"currency\":\"EUR\"}", value_parser = object)]
     pub(crate) body: serde_json::Map<String, serde_json::Value>,
+    /// A body for which the endpoint takes two seconds or longer, best longer than its guard holds a key without a sign of
+    /// life, and then answers 2xx
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    pub(crate) slow_body: Option<serde_json::Map<String, serde_json::Value>>,
+    /// A body for which the endpoint answers 5xx, with something new each time it runs
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    pub(crate) failing_body: Option<serde_json::Map<String, serde_json::Value>>,
+    /// A body for which the endpoint answers 2xx with more than its guard keeps
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    pub(crate) large_body: Option<serde_json::Map<String, serde_json::Value>>,
     /// A header of every request, such as 'Authorization: Bearer TOKEN'; give it once for each
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     pub(crate) headers: Vec<(String, String)>,

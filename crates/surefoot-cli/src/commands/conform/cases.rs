@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::Found;
+use super::on_demand::{failing, large, running, slow};
 use super::target::{Ask, Got, Target, new_key};
 
 /// One thing that is tried.
@@ -39,6 +40,14 @@ cases! {
     "an empty key is refused", "16: always validate" => empty;
     "two keys on one request are refused", "1: one item" => two_headers;
     "a key of 300 characters does not break it", "16: always validate" => long;
+    "a key that is cut off is refused", "1, 16: always validate" => unclosed;
+    "keys that differ in case are two keys", "2: a key for each intent" => other_case;
+    "a safe method takes no notice of a key", "6: a key may be sent without knowing" => safe;
+    "a refused request leaves the first answer as it was", "12, 14: corrected before it is sent again" => mismatch_keeps;
+    "an answer of 5xx is replayed as it was", "9: success or error" => failing;
+    "a repetition while it runs is told so", "10, 13: 409, and when to come back" => running;
+    "a run that takes long is one run", "8: process normally" => slow;
+    "an answer that is too large to be kept is no second run", "8: process normally" => large;
     "a storm under one key is one run", "10, 13: 409 while it runs" => storm;
     "a client that goes away leaves one run", "8: process normally" => disconnect;
     "a replay sets no cookie", "security: sessions" => cookie;
@@ -46,7 +55,7 @@ cases! {
     "another tenant does not get the answer", "16: composite key" => tenants;
 }
 
-fn fits(fits: bool, fault: impl FnOnce() -> String) -> Found {
+pub(super) fn fits(fits: bool, fault: impl FnOnce() -> String) -> Found {
     if fits {
         Found::Fits
     } else {
@@ -150,6 +159,67 @@ async fn missing(target: &Target) -> reqwest::Result<Found> {
 
 async fn empty(target: &Target) -> reqwest::Result<Found> {
     bad_request(target, vec!["\"\"".to_owned()]).await
+}
+
+async fn unclosed(target: &Target) -> reqwest::Result<Found> {
+    bad_request(target, vec![format!("\"{}", new_key())]).await
+}
+
+async fn other_case(target: &Target) -> reqwest::Result<Found> {
+    let key = format!("a{}", new_key());
+    let one = target.ask(&Ask::with_key(&key)).await?;
+    let two = target.ask(&Ask::with_key(&key.to_uppercase())).await?;
+    Ok(fits(
+        one.is_success() && two.is_success() && one.body != two.body,
+        || {
+            format!(
+                "answered {} and {}: one key was taken for another",
+                one.status, two.status
+            )
+        },
+    ))
+}
+
+async fn safe(target: &Target) -> reqwest::Result<Found> {
+    let plain = Ask {
+        is_safe: true,
+        ..Ask::default()
+    };
+    let keyed = Ask {
+        is_safe: true,
+        ..Ask::with_key(&new_key())
+    };
+    let without = target.ask(&plain).await?;
+    for _ in 0..2 {
+        let with = target.ask(&keyed).await?;
+        if with.status != without.status {
+            return Ok(Found::Fault(format!(
+                "GET is answered {} without a key and {} with one",
+                without.status, with.status
+            )));
+        }
+    }
+    Ok(Found::Fits)
+}
+
+async fn mismatch_keeps(target: &Target) -> reqwest::Result<Found> {
+    let (key, one) = first(target).await?;
+    let other = Ask {
+        variant: Some(2),
+        ..Ask::with_key(&key)
+    };
+    let (refused, again) = (target.ask(&other).await?, target.ask(&other).await?);
+    let last = target.ask(&Ask::with_key(&key)).await?;
+    Ok(if refused.status != 422 || again.status != 422 {
+        Found::Fault(format!(
+            "another body is answered {} and then {}, and not 422 each time",
+            refused.status, again.status
+        ))
+    } else {
+        fits(one.is_success() && last.is_same(&one), || {
+            format!("the first body is answered {} after that", last.status)
+        })
+    })
 }
 
 async fn two_headers(target: &Target) -> reqwest::Result<Found> {

@@ -2,6 +2,7 @@
 //! any endpoint. It knows the endpoint only from outside.
 
 mod cases;
+mod on_demand;
 mod target;
 
 use serde_json::json;

@@ -16,6 +16,9 @@ pub(super) struct Target {
     url: Url,
     method: Method,
     body: Map<String, Value>,
+    pub(super) slow_body: Option<Map<String, Value>>,
+    pub(super) failing_body: Option<Map<String, Value>>,
+    pub(super) large_body: Option<Map<String, Value>>,
     headers: Vec<(String, String)>,
     pub(super) other_authorization: Option<String>,
     pub(super) key_optional: bool,
@@ -27,6 +30,10 @@ pub(super) struct Target {
 pub(super) struct Ask {
     /// The values of `Idempotency-Key`.
     pub(super) keys: Vec<String>,
+    /// Instead of the usual body.
+    pub(super) body: Option<Map<String, Value>>,
+    /// A safe method instead of the usual one.
+    pub(super) is_safe: bool,
     /// Added to the body as a member.
     pub(super) variant: Option<u32>,
     /// The members of the body in the other order, with spaces.
@@ -69,12 +76,17 @@ impl Ask {
     }
 }
 
-/// A key that no one used before.
+/// A key that no one used before: a UUID of version 4, which the draft recommends.
 pub(super) fn new_key() -> String {
+    let (high, low) = (fastrand::u64(..), fastrand::u64(..));
     format!(
-        "conform-{:016x}{:016x}",
-        fastrand::u64(..),
-        fastrand::u64(..)
+        "{:08x}-{:04x}-4{:03x}-{:x}{:03x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        8 + (low >> 62),
+        (low >> 48) & 0xfff,
+        low & 0xffff_ffff_ffff
     )
 }
 
@@ -104,6 +116,9 @@ impl Target {
             url: args.url.clone(),
             method: args.method.clone(),
             body: args.body.clone(),
+            slow_body: args.slow_body.clone(),
+            failing_body: args.failing_body.clone(),
+            large_body: args.large_body.clone(),
             headers: args.headers.clone(),
             other_authorization: args.other_authorization.clone(),
             key_optional: args.key_optional,
@@ -116,7 +131,12 @@ impl Target {
         if let Some(query) = ask.query {
             url.query_pairs_mut().append_pair("surefoot_variant", query);
         }
-        let mut request = self.client.request(self.method.clone(), url);
+        let method = if ask.is_safe {
+            Method::GET
+        } else {
+            self.method.clone()
+        };
+        let mut request = self.client.request(method, url);
         let replaced =
             |name: &str| ask.authorization.is_some() && name.eq_ignore_ascii_case("authorization");
         for (name, value) in self.headers.iter().filter(|(name, _)| !replaced(name)) {
@@ -131,9 +151,12 @@ impl Target {
         if let Some(after) = ask.leaves_after {
             request = request.timeout(after);
         }
-        let request = request
-            .header("content-type", "application/json")
-            .body(self.text(ask));
+        let request = if ask.is_safe {
+            request
+        } else {
+            let request = request.header("content-type", "application/json");
+            request.body(self.text(ask))
+        };
         let answer = request.send().await?;
         let has = |name: &str| answer.headers().contains_key(name);
         let content_type = answer.headers().get("content-type");
@@ -149,7 +172,8 @@ impl Target {
     }
 
     fn text(&self, ask: &Ask) -> String {
-        let mut members: Vec<(String, Value)> = self.body.clone().into_iter().collect();
+        let body = ask.body.as_ref().unwrap_or(&self.body);
+        let mut members: Vec<(String, Value)> = body.clone().into_iter().collect();
         if let Some(variant) = ask.variant {
             members.push(("surefoot_variant".to_owned(), variant.into()));
         }

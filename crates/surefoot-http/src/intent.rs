@@ -212,6 +212,20 @@ mod tests {
                 None,
                 Answered::Final { replayed: false },
             ),
+            (
+                500,
+                None,
+                Some("rolled-back"),
+                Some("1"),
+                Answered::NotRun { after: second },
+            ),
+            (
+                402,
+                Some("executed"),
+                Some("rolled-back"),
+                None,
+                Answered::Refused,
+            ),
             (422, None, Some("key-reused"), None, Answered::Refused),
             (
                 410,

@@ -95,8 +95,8 @@ impl<S> Layer<S> for IdempotencyLayer {
 /// # drop(app); }
 /// ```
 ///
-/// The lease and [`Keep`](surefoot_core::request::Keep) of the route mean nothing here: what is committed is kept, what is not
-/// has not happened. A handler has the route's `run_max`, and should end long before: its transaction holds locks.
+/// The lease, [`Keep`](surefoot_core::request::Keep) and [`StoreAway`](crate::StoreAway) of the route mean nothing here: what is
+/// committed is kept, what is not has not happened, and without a store nothing runs. A handler has the route's `run_max`, and should end long before: its transaction holds locks.
 #[derive(Debug)]
 pub struct TransactionLayer<T> {
     guard: Guard,

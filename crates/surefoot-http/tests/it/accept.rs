@@ -203,7 +203,7 @@ async fn an_enqueue_whose_answer_was_lost_is_found_by_the_reconciler() {
             Fault::Before
         };
         for _ in 0..3 {
-            desk.faults.next(Verb::Enqueue, fault.clone());
+            desk.faults.next(Verb::Enqueue, fault);
         }
         let told = desk.post(key, 700).await;
         assert_eq!(

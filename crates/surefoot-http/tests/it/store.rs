@@ -6,6 +6,22 @@ use surefoot_testkit::{Fault, FaultRates, Verb};
 
 use crate::fixture::{answer, front, numbered, seconds};
 
+/// The floor of any such guard: a claim and an end, and for a repetition one look.
+#[tokio::test(start_paused = true)]
+async fn a_fresh_request_asks_the_store_twice_and_a_repetition_once() {
+    let front = front(RoutePolicy::default(), numbered());
+    let asked = || {
+        let verbs = [Verb::Begin, Verb::WriteRequest, Verb::Request];
+        verbs.map(|verb| front.faults.counts(verb).calls)
+    };
+    front.post("k").await;
+    assert_eq!(asked(), [1, 1, 0]);
+    for repetitions in 1..=3 {
+        assert_eq!(front.post("k").await.marks(), (201, Some("replayed"), None));
+        assert_eq!(asked(), [1 + repetitions, 1, 0]);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn without_a_store_nothing_runs() {
     let front = front(RoutePolicy::default(), numbered());

@@ -45,3 +45,84 @@ pub(super) async fn run(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use surefoot_core::id::{Tenant, Worker};
+    use surefoot_core::port::{RequestFilter, RequestWritten};
+    use surefoot_core::request::{
+        Arrived, Clocks, Content, End, Fingerprint, Finish, Identity, Kept, NewRequest, Operation,
+        RequestId, RequestKey, finish,
+    };
+    use surefoot_core::time::Clock;
+    use surefoot_testkit::{ManualClock, MemoryStore};
+
+    use super::*;
+
+    const START: Timestamp = Timestamp::from_micros(1_796_034_600_000_000);
+
+    /// Runs a request at `now`; `ends` says whether its outcome is known.
+    async fn request(store: &MemoryStore, now: Timestamp, number: u32, ends: bool) {
+        let operation = Operation::new("POST", "*").unwrap();
+        let identity = Identity {
+            tenant: Tenant::single(),
+            key: RequestKey::new(format!("k{number}")).unwrap(),
+        };
+        let content = Content {
+            operation: &operation,
+            path: "/",
+            query: None,
+            content_type: None,
+            body: b"",
+        };
+        let mut random = [0; 10];
+        random[..4].copy_from_slice(&number.to_be_bytes());
+        let new = NewRequest {
+            id: RequestId::new(now, random),
+            fingerprint: Fingerprint::of(&identity, &content),
+            identity,
+            operation,
+            clocks: Clocks::default(),
+            holder: Worker::new("proxy-1").unwrap(),
+        };
+        let Arrived::Run(request) = store.begin(&new, now).await.unwrap() else {
+            panic!("the key is new");
+        };
+        if !ends {
+            return;
+        }
+        let kept = Kept::told(200, Vec::new(), Some(Vec::new())).unwrap();
+        let Finish::Write(finished) = finish(&request, request.epoch, End::Answered(kept), now)
+        else {
+            panic!("it runs");
+        };
+        let written = store.write_request(&finished).await.unwrap();
+        assert_eq!(written, RequestWritten::Applied);
+    }
+
+    /// Far more than one batch goes within one look, and what is open stays.
+    #[tokio::test(start_paused = true)]
+    async fn what_is_over_goes_batch_by_batch_and_what_is_open_stays() {
+        let clock = Arc::new(ManualClock::new(START));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let many = u32::try_from(BATCH_MAX).unwrap() * 3 + 7;
+        for number in 0..many {
+            request(&store, START, number, number > 0).await;
+        }
+        let clocks = Clocks::default();
+        clock.advance(clocks.tombstone + Duration::from_secs(1));
+        let stop = CancellationToken::new();
+        let now = move || clock.now();
+        let cleaning = tokio::spawn(run(store.clone(), now, stop.clone()));
+        tokio::time::sleep(EVERY / 2).await;
+        stop.cancel();
+        cleaning.await.unwrap();
+        let left = store.requests(&RequestFilter::default(), None, 10).await;
+        let left: Vec<_> = left
+            .unwrap()
+            .into_iter()
+            .map(|head| head.identity.key.to_string())
+            .collect();
+        assert_eq!(left, ["k0"], "one is still claimed");
+    }
+}

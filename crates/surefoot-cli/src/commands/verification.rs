@@ -58,3 +58,60 @@ impl Reconcile for ByRoute {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::{Method, Uri};
+
+    use super::*;
+
+    fn keys(verify: Option<&'static str>) -> RouteKeys {
+        RouteKeys {
+            verify: verify.map(Uri::from_static),
+            ..RouteKeys::default()
+        }
+    }
+
+    fn entry(method: Option<Method>, path: &str, verify: Option<&'static str>) -> RouteEntry {
+        RouteEntry {
+            method,
+            path: path.to_owned(),
+            keys: keys(verify),
+        }
+    }
+
+    #[test]
+    fn each_request_is_asked_about_where_its_route_says() {
+        let section = ProxySection {
+            all: keys(Some("http://127.0.0.1:1/all")),
+            routes: vec![
+                entry(
+                    Some(Method::POST),
+                    "/a/{id}",
+                    Some("http://127.0.0.1:1/post"),
+                ),
+                entry(None, "/a/{id}", None),
+                entry(None, "/b", Some("http://127.0.0.1:1/b")),
+            ],
+            ..ProxySection::default()
+        };
+        let by_route = ByRoute::new(&section).unwrap();
+        for (method, route, expected) in [
+            ("POST", "/a/{id}", "post"),
+            ("PUT", "/a/{id}", "all"),
+            ("PUT", "/b", "b"),
+            ("POST", "*", "all"),
+            ("POST", "/no/longer/there", "all"),
+        ] {
+            let operation = Operation::new(method, route).unwrap();
+            let asked = format!("{:?}", by_route.of(&operation));
+            assert!(
+                asked.contains(&format!("127.0.0.1:1/{expected}")),
+                "{operation}: {asked}"
+            );
+        }
+        let nobody = ByRoute::new(&ProxySection::default()).unwrap();
+        let operation = Operation::new("POST", "*").unwrap();
+        assert!(nobody.of(&operation).is_none());
+    }
+}

@@ -34,12 +34,12 @@ pub(crate) const VISITOR_TIMEOUT: Duration = ms(2000);
 
 /// How often the gateway of act one sends a request.
 pub(crate) const GATEWAY_TRIES: u32 = 3;
-/// How long it waits for each.
-pub(crate) const GATEWAY_TIMEOUT: Duration = ms(1600);
+/// How long it waits for each: 8 s in the story.
+pub(crate) const GATEWAY_TIMEOUT: Duration = ms(2000);
 /// How often the checkout of act one calls the provider for one request.
 pub(crate) const PLAIN_TRIES: u32 = 4;
-/// How long it waits for each.
-pub(crate) const PLAIN_TIMEOUT: Duration = ms(750);
+/// How long it waits for each: 4 s in the story.
+pub(crate) const PLAIN_TIMEOUT: Duration = ms(1000);
 /// How long both wait in between.
 pub(crate) const PLAIN_PAUSE: Duration = ms(50);
 

@@ -106,9 +106,9 @@ async fn look(shared: &Shared, place: &str) -> Heard {
         return again;
     };
     match told["state"].as_str() {
-        Some("paid") => Heard::Outcome(Told::Paid),
-        Some("person") => Heard::Outcome(Told::Person),
-        Some("refused") => Heard::Outcome(Told::Refused),
+        Some("succeeded") => Heard::Outcome(Told::Paid),
+        Some("dead") => Heard::Outcome(Told::Person),
+        Some("cancelled" | "ignored") => Heard::Outcome(Told::Refused),
         Some(_) | None => again,
     }
 }

@@ -1,23 +1,24 @@
-//! The front door of act two: it claims a key before anything runs, and settles the requests that a kill left open.
+//! The front door of act two: it claims a key before anything runs, makes a job of the request, and settles the requests
+//! that a kill left open.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use axum::http::StatusCode;
-use surefoot::core::id::{Tenant, Worker};
+use surefoot::core::id::{Kind, Tenant, Worker};
 use surefoot::core::port::Requests;
-use surefoot::core::request::{Answer, Body, Clocks, Request, RequestPolicy, RequestVerdict};
-use surefoot::{Engine, NodeClock, VerifyPlan};
+use surefoot::core::request::{Clocks, RequestPolicy};
+use surefoot::{Engine, Job, NodeClock, VerifyPlan};
 use surefoot_http::{
-    Guard, GuardOptions, Need, Reconcile, Reconciler, ReconcilerOptions, RoutePolicy, Routes,
+    Accept, Guard, GuardOptions, Need, Reconciler, ReconcilerOptions, RoutePolicy, Routes,
     SingleTenant,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::payment;
-use crate::error::DemoError;
+use super::payment::{self, Payment};
 use crate::times::{ANSWER_WITHIN, ASK_EVERY, CUSTOMER_TIMEOUT};
+
+/// Where payments are.
+pub(super) const PAYMENTS: &str = "/payments";
 
 fn route_policy() -> RoutePolicy {
     RoutePolicy {
@@ -37,23 +38,24 @@ fn route_policy() -> RoutePolicy {
     }
 }
 
-/// The front door, and what settles the requests that a kill left open.
-pub(super) fn guard(
+/// The guard, and what makes jobs of its requests.
+pub(super) fn open(
     requests: Arc<dyn Requests>,
     clock: Arc<NodeClock>,
     engine: &Engine,
-) -> Result<Guard, DemoError> {
-    let unsound = || DemoError::unsound("the front door");
-    let holder = Worker::new(format!("checkout-{:016x}", fastrand::u64(..)))
-        .map_err(DemoError::unsound("the front door"))?;
-    let mut options = GuardOptions::new(holder);
+) -> Result<(Guard, Accept), Box<dyn std::error::Error>> {
+    let mut options =
+        GuardOptions::new(Worker::new(format!("checkout-{:016x}", fastrand::u64(..)))?);
     options.routes = Routes::all(route_policy());
     let tenants = SingleTenant(Tenant::single());
-    let guard = Guard::new(requests.clone(), clock.clone(), tenants, options).map_err(unsound())?;
+    let guard = Guard::new(requests.clone(), clock.clone(), tenants, options)?;
+    let (client, kind) = (engine.client().clone(), Kind::new(Payment::KIND)?);
+    let accept = Accept::new(guard.clone(), client, kind, PAYMENTS)?;
+    // Whether a request that was cut off has become a job is known where its job would be.
     let reconciler = Reconciler::new(
         requests,
         clock,
-        ByJob(engine.clone()),
+        accept.clone(),
         ReconcilerOptions {
             plan: VerifyPlan {
                 backoff: payment::every(ASK_EVERY),
@@ -62,34 +64,7 @@ pub(super) fn guard(
             every: Duration::from_millis(250),
             ..ReconcilerOptions::default()
         },
-    )
-    .map_err(unsound())?;
+    )?;
     tokio::spawn(async move { reconciler.run(CancellationToken::new()).await });
-    Ok(guard)
-}
-
-/// What a request did was to hand in its job: who finds the job knows that it happened.
-struct ByJob(Engine);
-
-#[async_trait]
-impl Reconcile for ByJob {
-    async fn ask(&self, request: &Request) -> RequestVerdict {
-        let key = request.identity.key.as_str();
-        match payment::find(&self.0, key).await {
-            Ok(Some(_)) => {
-                let location = super::place(key).into_bytes();
-                RequestVerdict::Happened(route_policy().request.kept(Answer {
-                    status: StatusCode::ACCEPTED.as_u16(),
-                    headers: vec![
-                        ("content-type".to_owned(), b"application/json".to_vec()),
-                        ("location".to_owned(), location),
-                    ],
-                    body: Body::Whole(super::told("working").to_string().into_bytes()),
-                    nothing_happened: false,
-                }))
-            }
-            Ok(None) => RequestVerdict::DidNotHappen,
-            Err(_) => RequestVerdict::StillUnknown { ask_again_in: None },
-        }
-    }
+    Ok((guard, accept))
 }

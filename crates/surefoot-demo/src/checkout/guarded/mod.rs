@@ -9,25 +9,27 @@ mod psp;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use serde_json::{Value, json};
-use surefoot::core::job::{JobState, StateName};
-use surefoot::{Engine, EngineOptions, NodeClock};
-use surefoot_http::{IdempotencyLayer, RequestContext, Told};
+use surefoot::core::job::StateName;
+use surefoot::core::port::Enqueued;
+use surefoot::{Engine, EngineOptions, Error, Intent, NodeClock};
+use surefoot_http::{Accept, AcceptRefused, IdempotencyLayer, RequestContext};
 
 use super::{CheckoutOptions, Order, Standing};
 use crate::error::DemoError;
 use crate::times::ANSWER_WITHIN;
+use door::PAYMENTS;
 use payment::Payment;
-use psp::Psp;
+use psp::{Psp, Receipt};
 
 #[derive(Clone)]
 struct Shop {
     engine: Engine,
+    accept: Accept,
     psp: Psp,
 }
 
@@ -54,75 +56,38 @@ pub(super) async fn app(options: &CheckoutOptions) -> Result<Router, DemoError> 
         .start()
         .await
         .map_err(DemoError::unsound("the engine"))?;
-    let guard = door::guard(ports.requests, Arc::new(clock), &engine)?;
-    let shop = Shop { engine, psp };
+    let (guard, accept) = door::open(ports.requests, Arc::new(clock), &engine)
+        .map_err(DemoError::unsound("the front door"))?;
+    let shop = Shop {
+        engine,
+        accept: accept.clone(),
+        psp,
+    };
     Ok(Router::new()
-        .route("/payments", post(pay))
+        .route(PAYMENTS, post(pay))
         .layer(IdempotencyLayer::new(guard))
-        .route("/payments/{key}", get(look))
         .route("/standing", get(standing))
-        .with_state(shop))
+        .with_state(shop)
+        .merge(accept.routes()))
 }
 
+/// Hands the payment in as a job, and waits a moment for it: 201 with the receipt, or 202 and where to look.
 async fn pay(
     State(shop): State<Shop>,
     Extension(request): Extension<RequestContext>,
     Json(order): Json<Order>,
-) -> Response {
-    let key = request.key().as_str().to_owned();
-    let payment = Payment {
-        key: key.clone(),
-        order,
+) -> Result<Response, AcceptRefused> {
+    let intent = request
+        .intent(Intent::of(&Payment(order))?)
+        .map_err(Error::from)?;
+    let job = match shop.engine.enqueue_intent(intent).await? {
+        Enqueued::Created(job) | Enqueued::Existing(job) | Enqueued::Conflict(job) => job,
     };
-    let job = match shop.engine.enqueue(payment).await {
-        Ok(job) => job,
-        Err(error) => {
-            let why = Told::Unknown(error.to_string());
-            return (StatusCode::SERVICE_UNAVAILABLE, Extension(why)).into_response();
-        }
-    };
-    match tokio::time::timeout(ANSWER_WITHIN, shop.engine.result(job)).await {
-        Ok(Ok(_)) => (StatusCode::CREATED, Json(told("paid"))).into_response(),
-        Ok(Err(_)) | Err(_) => working(&key),
+    let paid = shop.engine.result_of::<Receipt>(job);
+    match tokio::time::timeout(ANSWER_WITHIN, paid).await {
+        Ok(Ok(receipt)) => Ok((StatusCode::CREATED, Json(receipt)).into_response()),
+        Ok(Err(_)) | Err(_) => Ok(shop.accept.accepted(job)),
     }
-}
-
-/// Where a customer is told how a payment stands.
-fn place(key: &str) -> String {
-    format!("/payments/{key}")
-}
-
-fn told(state: &str) -> Value {
-    json!({ "state": state })
-}
-
-fn working(key: &str) -> Response {
-    let place = [(header::LOCATION, place(key))];
-    (StatusCode::ACCEPTED, place, Json(told("working"))).into_response()
-}
-
-/// How a payment stands.
-async fn look(State(shop): State<Shop>, Path(key): Path<String>) -> Response {
-    let job = match payment::find(&shop.engine, &key).await {
-        Ok(Some(job)) => shop.engine.client().job(job).await,
-        Ok(None) => Ok(None),
-        Err(error) => Err(error),
-    };
-    let record = match job {
-        Ok(Some(record)) => record,
-        Ok(None) => return StatusCode::NOT_FOUND.into_response(),
-        Err(_) => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
-    };
-    let state = match record.job.state {
-        JobState::Succeeded { .. } => "paid",
-        JobState::Pending { .. }
-        | JobState::Running(_)
-        | JobState::Retrying { .. }
-        | JobState::Verifying { .. } => "working",
-        JobState::Dead(_) => "person",
-        JobState::Cancelled { .. } | JobState::Ignored { .. } => "refused",
-    };
-    Json(told(state)).into_response()
 }
 
 async fn standing(State(shop): State<Shop>) -> Json<Standing> {

@@ -4,29 +4,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use surefoot::core::backoff::{Backoff, Jitter};
-use surefoot::core::error::StoreError;
-use surefoot::core::id::{JobId, Key, Kind, Tenant};
-use surefoot::{Cx, Engine, Job, JobPolicy, Outcome, Verify, VerifyPlan};
+use surefoot::{Cx, Job, JobPolicy, Outcome, Verify, VerifyPlan};
 
 use super::psp::{Psp, Receipt};
 use crate::checkout::Order;
 use crate::times::{ASK_EVERY, ASK_TIMEOUT, CHARGE_TIMEOUT, SETTLES_WITHIN};
 
-/// A payment, carried out in the background.
+/// A payment, carried out in the background. Its key is that of the request it comes from.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Payment {
-    /// The customer's key.
-    pub(super) key: String,
-    pub(super) order: Order,
-}
+pub(super) struct Payment(pub(super) Order);
 
 impl Job for Payment {
     const KIND: &'static str = "payment";
     type Output = Receipt;
-
-    fn key(&self) -> Option<String> {
-        Some(self.key.clone())
-    }
 }
 
 /// One attempt. The call leaves once; where its outcome is unknown, the provider is asked before it may leave again.
@@ -49,7 +39,7 @@ pub(super) async fn carry_out(job: Payment, cx: Cx, psp: Psp) -> Outcome<Receipt
         .dependency("psp")?
         .timeout(CHARGE_TIMEOUT + Duration::from_millis(200))
         .recover(ask)
-        .call(|key| async move { psp.charge(&job.order, key.as_str()).await })
+        .call(|key| async move { psp.charge(&job.0, key.as_str()).await })
         .await
 }
 
@@ -64,18 +54,7 @@ pub(super) fn policy() -> JobPolicy {
     }
 }
 
-/// The payment under a customer's key.
-///
-/// # Errors
-/// Nobody can say whether there is one.
-pub(super) async fn find(engine: &Engine, key: &str) -> Result<Option<JobId>, StoreError> {
-    let (Ok(kind), Ok(key)) = (Kind::new(Payment::KIND), Key::new(key)) else {
-        return Ok(None);
-    };
-    let client = engine.client();
-    client.find(&Tenant::single(), &kind, &key).await
-}
-
+/// The pause between two tries or two questions.
 pub(super) fn every(pause: Duration) -> Backoff {
     Backoff::List {
         delays: vec![pause],

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::api::Api;
 use crate::http_kinds::config;
-use crate::process::Folder;
+use crate::process::{Folder, Node, command};
 
 /// What an OTLP receiver was sent: path and body.
 type Exports = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
@@ -89,15 +89,7 @@ async fn each_attempt_is_a_span_linked_to_its_caller() {
     node.signal("TERM");
     assert_eq!(node.ended().code(), Some(0), "{}", node.log());
 
-    let exports = exports.lock().unwrap();
-    let of = |path: &str| {
-        exports
-            .iter()
-            .filter(|(to, _)| to == path)
-            .flat_map(|(_, body)| body.clone())
-            .collect::<Vec<u8>>()
-    };
-    let traces = of("/v1/traces");
+    let traces = sent_to(&exports, "/v1/traces");
     let trace_id = 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736_u128.to_be_bytes();
     for part in ["job send", "surefoot", "POST", id]
         .map(str::as_bytes)
@@ -110,7 +102,7 @@ async fn each_attempt_is_a_span_linked_to_its_caller() {
             String::from_utf8_lossy(part)
         );
     }
-    let metrics = of("/v1/metrics");
+    let metrics = sent_to(&exports, "/v1/metrics");
     for part in [
         "surefoot.attempts",
         "surefoot.attempt.duration",
@@ -129,6 +121,78 @@ async fn each_attempt_is_a_span_linked_to_its_caller() {
         .to_be_bytes();
     assert!(holds(&traces, &own), "{sent}");
     assert_ne!(own, trace_id);
+}
+
+/// What was sent to one path, all of it.
+fn sent_to(exports: &Exports, path: &str) -> Vec<u8> {
+    let exports = exports.lock().unwrap();
+    let to_path = exports.iter().filter(|(to, _)| to == path);
+    to_path.flat_map(|(_, body)| body.clone()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_front_door_counts_is_sent_too() {
+    let (endpoint, exports) = receiver().await;
+    let provider = ScriptedProvider::start().await.unwrap();
+    let folder = Folder::new();
+    folder.config(&format!(
+        "[telemetry]\notlp_endpoint = \"{endpoint}\"\n[proxy]\nupstream = \"{}\"\nlisten = \"127.0.0.1:0\"\n",
+        provider.url()
+    ));
+    let arguments = ["proxy", "--json", "--admin", "127.0.0.1:0"];
+    let mut node = Node::start(
+        command(folder.path(), &arguments),
+        folder.path().join("proxy.log"),
+    );
+    let api = Api::new(node.url());
+    for _ in 0..2 {
+        let key = [("idempotency-key", "k")];
+        let reply = api
+            .call(reqwest::Method::POST, "/charges", Some(json!({})), &key)
+            .await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+    }
+    node.signal("TERM");
+    assert_eq!(node.ended().code(), Some(0), "{}", node.log());
+    let metrics = sent_to(&exports, "/v1/metrics");
+    for part in [
+        "surefoot.requests",
+        "executed",
+        "replayed",
+        "surefoot.requests.run",
+        "answered",
+        "surefoot.requests.reconcile_rounds",
+    ] {
+        assert!(holds(&metrics, part.as_bytes()), "{part} is missing");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_became_of_effects_is_counted_too() {
+    let (endpoint, exports) = receiver().await;
+    let provider = ScriptedProvider::start().await.unwrap();
+    provider.script([surefoot_testkit::Act::ApplyThenHang]);
+    let folder = Folder::new();
+    folder.config(&format!(
+        "[telemetry]\notlp_endpoint = \"{endpoint}\"\n\
+         [dependency.psp]\nbase_url = \"{}\"\n\
+         timeout = {{ connect = \"100ms\", attempt = \"400ms\", total = \"500ms\" }}\n\
+         [job.refund]\ndependency = \"psp\"\nrequest = {{ path = \"/refunds\" }}\nbackoff = [\"30ms\"]\n\
+         [job.refund.recovery]\n\
+         verify = {{ path = \"/effects/{{key}}\", happened = [200], did_not_happen = [404] }}\n\
+         settles_within = \"2s\"\nask_every = [\"200ms\"]\n",
+        provider.url()
+    ));
+    let mut node = folder.serve(&[]);
+    let api = Api::new(node.url());
+    let id = api.enqueue("refund", "1", json!({})).await;
+    api.job_in(&id, &["succeeded"]).await;
+    node.signal("TERM");
+    assert_eq!(node.ended().code(), Some(0), "{}", node.log());
+    let metrics = sent_to(&exports, "/v1/metrics");
+    for part in ["surefoot.effects.verified", "happened"] {
+        assert!(holds(&metrics, part.as_bytes()), "{part} is missing");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -84,14 +84,14 @@ where
     P: Plan<R, S::Response, S::Error>,
 {
     let mut meta = plan.meta(&request);
+    // What shows that it can be sent again is sent first.
+    let mut first = plan.again(&request);
+    meta.once |= first.is_none();
     let mut original = Some(request);
-    meta.once |= original
-        .as_ref()
-        .is_some_and(|request| plan.again(request).is_none());
     let result = dependency
         .call(&meta, |attempt| {
             let copy = match &original {
-                Some(request) if !meta.once => plan.again(request),
+                Some(request) if !meta.once => first.take().or_else(|| plan.again(request)),
                 Some(_) | None => original.take(),
             };
             let (plan, mut inner) = (&plan, inner.clone());

@@ -4,7 +4,7 @@ use surefoot_demo::{Act, ActReport, Live, Report};
 
 use super::view::{calls_by_second, title};
 
-const WIDTH: usize = 760;
+const WIDTH: usize = 800;
 const ROW: usize = 190;
 const TOP: usize = 40;
 const LEFT: usize = 50;

@@ -7,6 +7,7 @@ mod effects;
 mod machine;
 mod news;
 mod op;
+mod requests;
 mod same;
 mod take;
 
@@ -17,6 +18,7 @@ use surefoot_core::port::Store;
 
 use machine::Machine;
 use op::Op;
+pub use requests::{request_program, same_requests_as_model};
 pub use same::{drawn, same_as_model};
 
 /// Operations to be carried out one after the other.

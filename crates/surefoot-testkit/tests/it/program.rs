@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use surefoot_core::port::Store;
 use surefoot_core::time::Timestamp;
-use surefoot_testkit::program::{drawn, run, same_as_model};
+use surefoot_testkit::program::{drawn, request_program, run, same_as_model};
 use surefoot_testkit::{FaultyStore, ManualClock, MemoryStore};
 
 fn memory() -> Arc<dyn Store> {
@@ -116,4 +116,43 @@ fn everything_happens_in_programs() {
         .filter(|happens| !transcript.contains(**happens))
         .collect();
     assert!(missing.is_empty(), "{missing:?} do not happen");
+}
+
+/// What must happen somewhere in a few programs over requests.
+const REQUESTS: &[&str] = &[
+    "begin -> Run(",
+    "begin -> Replay {",
+    "begin -> Gone {",
+    "begin -> Mismatch {",
+    "begin -> Running {",
+    "begin -> UnknownOutcome {",
+    "write -> Applied",
+    "write -> Already",
+    "write -> Changed(Some",
+    "write -> Changed(None)",
+    "state: NeedsHuman",
+    "state: Released",
+    "state: Expired",
+    "disputes: [Dispute",
+    "epoch: Epoch(2)",
+    "forgotten: 1, more: true",
+    "expired: 1",
+];
+
+#[test]
+fn everything_happens_to_requests() {
+    let runtime = runtime();
+    let mut transcripts = String::new();
+    for seed in 0..20 {
+        let program = async || {
+            let store = MemoryStore::new(Arc::new(ManualClock::new(Timestamp::MIN)));
+            request_program(Arc::new(store), seed, 400).await
+        };
+        let (first, second) = runtime.block_on(async { (program().await, program().await) });
+        assert_eq!(first, second, "a seed is one program");
+        transcripts.push_str(&first.join("\n"));
+    }
+    for what in REQUESTS {
+        assert!(transcripts.contains(what), "it never came to: {what}");
+    }
 }

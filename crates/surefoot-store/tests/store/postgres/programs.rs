@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use sqlx::AssertSqlSafe;
-use surefoot_core::port::Store;
+use surefoot_core::port::{Requests, Store};
 use surefoot_store::postgres::{PostgresStore, sqlx};
-use surefoot_testkit::program::same_as_model;
+use surefoot_testkit::program::{same_as_model, same_requests_as_model};
 
-use super::fixture::{connection, scratch};
+use super::fixture::{connection, scratch, store};
 
 /// Programs differ from run to run of this number only; a seed that once failed is added here.
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -50,4 +50,15 @@ fn programs_have_the_same_transcripts_as_over_the_model() {
             }
         });
     }
+}
+
+#[test]
+fn requests_fare_as_over_the_model() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    same_requests_as_model(&runtime, 0..6, 400, || async {
+        Arc::new(store().await) as Arc<dyn Requests>
+    });
 }

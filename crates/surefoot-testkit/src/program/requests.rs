@@ -1,6 +1,11 @@
 //! Programs over the port of requests: arrivals, words of runs, questions and witnesses, time that passes, and everything
 //! that reads. What is written follows from what was on record at some time, so that stale words meet newer ones.
 
+#![expect(
+    clippy::expect_used,
+    reason = "the test ends where a store errs; the names are known to be names"
+)]
+
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,7 +11,7 @@ use surefoot_core::effect::VerifyPlan;
 use surefoot_core::id::Worker;
 use surefoot_core::request::Horizon;
 use surefoot_http::{GuardOptions, ProxyOptions, ReconcilerOptions, Routes, Rule};
-use surefoot_server::Token;
+use surefoot_server::{Token, check_listen};
 
 use super::duration;
 use super::environment::{self, Environment};
@@ -27,6 +27,8 @@ const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080
 const AT_ONCE_MAX: u32 = 100_000;
 /// The most questions that may be asked for.
 const ASKS_MAX: u32 = 1000;
+/// How far a wait between questions is spread: a quarter to each side.
+const SPREAD: f64 = 0.25;
 /// The most that are named as repeating requests.
 const HORIZONS_MAX: usize = 100;
 
@@ -149,7 +151,7 @@ impl ProxySection {
         let standard = VerifyPlan::default();
         let backoff = self.ask_every.clone().map(|delays| Backoff::List {
             delays,
-            jitter: Jitter::None,
+            jitter: Jitter::Fraction(SPREAD),
         });
         ReconcilerOptions {
             plan: VerifyPlan {
@@ -243,7 +245,7 @@ fn judged(
 ) -> Option<ProxySection> {
     read.routes = routes.iter().map(|(_, entry)| entry.clone()).collect();
     let timeout = read.upstream_timeout();
-    let mut sound = true;
+    let mut sound = admin_is_guarded(section, &read);
     for fault in read.faults() {
         sound = false;
         section.faults.note_text(place(section, &fault), &fault);
@@ -266,6 +268,26 @@ fn judged(
         }
     }
     sound.then_some(read)
+}
+
+/// Whether the admin listener can be reached by this machine only, or asks for tokens.
+fn admin_is_guarded(section: &Section<'_>, read: &ProxySection) -> bool {
+    let Some(refused) = read
+        .admin
+        .and_then(|admin| check_listen(admin, !read.admin_tokens.is_empty()).err())
+    else {
+        return true;
+    };
+    let span = section.value("admin").map(toml::Spanned::span);
+    section.faults.note(
+        span.unwrap_or_else(|| section.header.clone()),
+        format!(
+            "{} can be reached from other machines and there is no token",
+            refused.0
+        ),
+        "add admin_tokens = { ops = \"${OPS_TOKEN}\" }, with a token from: openssl rand -hex 24",
+    );
+    false
 }
 
 /// Where a contradiction of the whole is pointed at.

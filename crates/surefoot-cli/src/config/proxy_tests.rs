@@ -324,3 +324,16 @@ fn tenants_are_told_apart_in_one_way() {
         );
     }
 }
+
+#[test]
+fn what_other_machines_reach_asks_for_a_token() {
+    refused(
+        "[proxy]\nupstream = \"http://127.0.0.1:3000\"\nadmin = \"0.0.0.0:7071\"\n",
+        &[
+            "f:3:9: 0.0.0.0:7071 can be reached from other machines and there is no token; add admin_tokens = { ops = \"${OPS_TOKEN}\" }, with a token from: openssl rand -hex 24",
+        ],
+    );
+    loads(
+        "[proxy]\nupstream = \"http://127.0.0.1:3000\"\nadmin = \"0.0.0.0:7071\"\nadmin_tokens = { ops = \"${ACME}\" }\n",
+    );
+}

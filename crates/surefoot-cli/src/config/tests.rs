@@ -461,6 +461,7 @@ fn the_document_and_its_example_name_every_key() {
         "engine",
         "telemetry",
         "alerts",
+        "proxy",
         "queue.q",
         "dependency.d",
         "dependency.d.timeout",
@@ -487,7 +488,7 @@ fn the_document_and_its_example_name_every_key() {
         .map(|section| format!("[{section}]\nqqqqqqqqqqqqqqq = 1\n"))
         .concat();
     let calling = "job.v.dependency = \"d\"\njob.s.dependency = \"d\"\n";
-    let text = format!("{calling}{text}");
+    let text = format!("{calling}{text}[[proxy.route]]\nqqqqqqqqqqqqqqq = 1\n");
     let Err(faults) = parse("f", &text, &environment) else {
         panic!("it loads");
     };
@@ -496,7 +497,7 @@ fn the_document_and_its_example_name_every_key() {
         .iter()
         .filter_map(|line| line.split_once("known here: "));
     let keys: Vec<&str> = known.flat_map(|(_, keys)| keys.split(", ")).collect();
-    assert!(keys.len() > 80, "{keys:?}");
+    assert!(keys.len() > 120, "{keys:?}");
     let example = DOCUMENT.split("```").nth(1).unwrap();
     for key in keys {
         assert!(

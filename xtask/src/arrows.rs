@@ -113,6 +113,16 @@ const HOUSES: &[House] = &[
         tests_use: &[],
     },
     House {
+        name: "mail",
+        uses: &[
+            "surefoot",
+            "surefoot-policy",
+            "surefoot-server",
+            "surefoot-store",
+        ],
+        tests_use: &[TESTKIT],
+    },
+    House {
         name: "wallet",
         uses: &["surefoot", "surefoot-store"],
         tests_use: &[TESTKIT],

@@ -28,7 +28,7 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
     let metrics = Arc::new(Metrics::new());
     let graded_in = book.clone();
     let handler = move |work, cx| grade(work, cx, model.clone(), graded_in.clone());
-    let engine = Engine::over(store)
+    let engine = Engine::over(store.clone())
         .handle(handler, settings.job_policy())
         .checklist(settings.checklist()?)
         .observer(metrics.clone())
@@ -55,7 +55,8 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
         true => Ok(()),
         false => Err("the database does not answer, or the service stops".to_owned()),
     };
-    let operator_routes = surefoot_server::router(client, metrics, ServerOptions::new(readiness));
+    let options = ServerOptions::new(readiness);
+    let operator_routes = surefoot_server::router(client, store, metrics, options);
     let stop = CancellationToken::new();
     let served = [
         tokio::spawn(surefoot_server::serve(

@@ -84,6 +84,7 @@
 //!   [`Repeatable`]). [`Cx::step`] keeps a local result. [`Client::resolve`] takes the word of a witness.
 //! - [`checklist`] asks a program with handlers of its own what `surefoot check` asks a configuration, and holds it to its
 //!   answers.
+//! - [`Relay`] delivers the messages of the outbox to their sinks, in this process.
 //! - [`Policies`] say how each kind is run. [`Observer`] sees everything that happens.
 
 mod announcer;
@@ -103,6 +104,7 @@ mod job;
 mod local;
 mod observe;
 mod policies;
+mod relay;
 mod running;
 mod settled;
 
@@ -123,6 +125,10 @@ pub use intent::Intent;
 pub use job::{Job, JobRef, Outcome};
 pub use observe::{Event, NoObserver, Observer};
 pub use policies::Policies;
+pub use relay::{
+    NoRelayObserver, Relay, RelayBuilder, RelayDrained, RelayEvent, RelayObserver, RelayOptions,
+    RelayStartError, Sink,
+};
 pub use surefoot_core as core;
 pub use surefoot_core::effect::{Verdict, VerifyPlan};
 pub use surefoot_core::failure::Failure;

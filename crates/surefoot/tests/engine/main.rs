@@ -19,6 +19,7 @@ mod panics;
 mod picky;
 mod pull;
 mod real_time;
+mod relay;
 mod retry;
 mod sqlite;
 mod symptoms;

@@ -1,0 +1,179 @@
+//! One key that was taken: its messages go to the sink one after the other, and each is marked before the next one leaves. It
+//! ends with the first that was not delivered, when the lease has no room for one more, or when the relay drains.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use surefoot_core::failure::Failure;
+use surefoot_core::message::{NextDelivery, Proof, delivered_or_not, given_back, lost_too_often};
+use surefoot_core::port::{DeliveryId, Mark, Marked, TakenDelivery, TakenKey};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tracing::Instrument;
+
+use super::events::{RelayEvent, RelayObserver};
+use super::run::Line;
+use crate::dice::Rest;
+
+/// How long before the end of the lease a delivery must be able to end: time to write down how it went.
+const MARK_MARGIN: Duration = Duration::from_millis(500);
+
+/// A key that this relay holds.
+pub(super) struct Held {
+    pub(super) line: Arc<Line>,
+    pub(super) key: TakenKey,
+    /// When its lease ends at the latest by this process's own monotonic clock, which started before the store was asked.
+    pub(super) until: Instant,
+}
+
+impl Held {
+    /// Delivers what it can.
+    pub(super) async fn deliver(self) {
+        for taken in &self.key.deliveries {
+            let begun = Instant::now();
+            let next = match self.unbearable(taken) {
+                Some(next) => next,
+                None if self.has_room() && !self.line.is_draining() => self.attempt(taken).await,
+                None => given_back(taken.failed, self.line.clock.now()),
+            };
+            let ended = matches!(next, NextDelivery::Delivered { .. });
+            if !self.mark(taken, next, begun.elapsed()).await || !ended {
+                return;
+            }
+        }
+    }
+
+    /// A call leaves only while the lease has room for all of its time-out.
+    fn has_room(&self) -> bool {
+        let needed = self.line.policy.timeout + self.margin();
+        Instant::now() + needed <= self.until
+    }
+
+    /// A short lease leaves a short margin.
+    fn margin(&self) -> Duration {
+        let spare = self
+            .line
+            .policy
+            .lease
+            .saturating_sub(self.line.policy.timeout);
+        MARK_MARGIN.min(spare / 2)
+    }
+
+    fn unbearable(&self, taken: &TakenDelivery) -> Option<NextDelivery> {
+        let now = self.line.clock.now();
+        lost_too_often(taken.failed, taken.lost, &self.line.policy, now)
+    }
+
+    async fn attempt(&self, taken: &TakenDelivery) -> NextDelivery {
+        let answer = self.answer(taken).await;
+        let (line, now) = (&self.line, self.line.clock.now());
+        delivered_or_not(answer, taken.failed, &line.policy, now, line.dice.roll())
+    }
+
+    /// What the sink says, in a task of its own, so that a panic ends that task alone.
+    async fn answer(&self, taken: &TakenDelivery) -> Result<Proof, Failure> {
+        let line = &self.line;
+        let span = line.observer.delivery_span(&line.sink_name, &taken.message);
+        let (sink, message) = (Arc::clone(&line.sink), taken.message.clone());
+        let work = async move { sink.deliver(message).await };
+        let mut task = AbortOnDrop(tokio::spawn(work.instrument(span)));
+        match timeout(line.policy.timeout, &mut task.0).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(Failure::unknown("the sink panicked")),
+            Err(_) => {
+                let text = format!("no answer within {:?}", line.policy.timeout);
+                Err(Failure::unknown(text))
+            }
+        }
+    }
+
+    /// Writes down how it went, for as long as the lease lasts; answers whether it applies.
+    async fn mark(&self, taken: &TakenDelivery, next: NextDelivery, took: Duration) -> bool {
+        let line = &self.line;
+        let mark = Mark {
+            delivery: DeliveryId {
+                number: taken.number,
+                sink: line.sink_name.clone(),
+            },
+            epoch: self.key.epoch,
+            next,
+        };
+        let mut rest = Rest::new();
+        loop {
+            let marks = std::slice::from_ref(&mark);
+            match line.call("mark", line.messages.mark(marks)).await {
+                Ok(marked) => {
+                    return match marked.first() {
+                        Some(Marked::Applied | Marked::Already) => {
+                            self.tell(taken, &mark.next, took);
+                            true
+                        }
+                        Some(Marked::Stale) | None => {
+                            self.tell_stale(taken);
+                            false
+                        }
+                    };
+                }
+                Err(error) if !error.is_transient() => break,
+                Err(_) => {}
+            }
+            let pause = sleep(rest.after_failure(&line.dice));
+            if timeout_at(self.until, pause).await.is_err() {
+                break;
+            }
+        }
+        line.observer.on(&RelayEvent::MarkDropped {
+            sink: &line.sink_name,
+            message: &taken.message.id,
+        });
+        false
+    }
+
+    fn tell(&self, taken: &TakenDelivery, next: &NextDelivery, took: Duration) {
+        let (sink, message) = (&self.line.sink_name, &taken.message.id);
+        let event = match next {
+            NextDelivery::Delivered { at, proof } => RelayEvent::Delivered {
+                sink,
+                message,
+                proof,
+                took,
+                age: at.since(taken.message.appended_at),
+            },
+            // It was given back untried.
+            NextDelivery::Waiting { error: None, .. } => return,
+            NextDelivery::Waiting {
+                due_at,
+                error: Some(error),
+                failed,
+            } => RelayEvent::Failed {
+                sink,
+                message,
+                error,
+                failed: *failed,
+                due_at: *due_at,
+            },
+            NextDelivery::Parked { error, .. } => RelayEvent::Parked {
+                sink,
+                message,
+                error,
+            },
+        };
+        self.line.observer.on(&event);
+    }
+
+    fn tell_stale(&self, taken: &TakenDelivery) {
+        self.line.observer.on(&RelayEvent::StaleMark {
+            sink: &self.line.sink_name,
+            message: &taken.message.id,
+            epoch: self.key.epoch,
+        });
+    }
+}
+
+/// A task that ends with whoever waits for it.
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

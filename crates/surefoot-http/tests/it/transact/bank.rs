@@ -9,14 +9,17 @@ use axum::response::IntoResponse;
 use axum::routing::post;
 use axum::{Json, Router};
 use http::{Request, Response, StatusCode};
-use surefoot_core::id::{JobId, Kind, Queue, Tenant, Worker};
+use surefoot_core::id::{JobId, Kind, MessageId, Queue, Tenant, Topic, Worker};
+use surefoot_core::message::Message;
 use surefoot_core::payload::Payload;
-use surefoot_core::port::{NewJob, RequestTransactions, Requests, Store};
+use surefoot_core::port::{Messages, NewJob, RequestTransactions, Requests, Store};
 use surefoot_core::request::{Identity, RequestKey, RequestState};
 use surefoot_core::time::Timestamp;
 use surefoot_http::{
-    Guard, GuardOptions, InTransaction, RoutePolicy, Routes, SingleTenant, Told, TransactionLayer,
+    Guard, GuardOptions, InTransaction, RequestContext, RoutePolicy, Routes, SingleTenant, Told,
+    TransactionLayer,
 };
+use surefoot_policy::context::Ambient;
 use surefoot_testkit::TokioClock;
 use tokio::sync::Notify;
 use tower::ServiceExt;
@@ -27,10 +30,10 @@ pub(crate) const START: Timestamp = Timestamp::from_micros(1_772_366_400_000_000
 
 /// A database with a table of payments.
 pub(crate) trait Bank: RequestTransactions + Clone {
-    /// Requests and jobs of the same database.
-    fn ports(&self) -> (Arc<dyn Requests>, Arc<dyn Store>);
+    /// Requests, jobs and messages of the same database.
+    fn ports(&self) -> (Arc<dyn Requests>, Arc<dyn Store>, Arc<dyn Messages>);
 
-    /// Writes a payment and enqueues a job in a transaction.
+    /// Writes a payment, appends a message and enqueues a job in a transaction.
     fn pay(
         transaction: &mut Self::Transaction,
         bank: &Self,
@@ -46,18 +49,51 @@ pub(crate) trait Bank: RequestTransactions + Clone {
 pub(crate) struct Stand<B> {
     pub(crate) bank: B,
     app: Router,
+    pub(crate) guard: Guard,
     pub(crate) seen: Seen,
-    clock: Arc<TokioClock>,
     /// What a handler that holds its transaction waits for.
     pub(crate) go: Arc<Notify>,
     pub(crate) runs: Arc<AtomicUsize>,
+    service: Service<B>,
 }
 
+/// What all nodes of a service share.
 #[derive(Clone)]
 struct Service<B> {
     bank: B,
+    seen: Seen,
+    clock: Arc<TokioClock>,
     go: Arc<Notify>,
     runs: Arc<AtomicUsize>,
+}
+
+impl<B: Bank> Service<B> {
+    fn node<T>(&self, opener: T, policy: RoutePolicy) -> Stand<B>
+    where
+        T: RequestTransactions<Transaction = B::Transaction>,
+    {
+        let service = self.clone();
+        let mut options = GuardOptions::new(Worker::new("node").unwrap());
+        options.routes = Routes::all(policy);
+        options.store_timeout = Duration::from_secs(2);
+        let (requests, ..) = service.bank.ports();
+        let tenants = SingleTenant(tenant("me"));
+        let (clock, seen) = (service.clock.clone(), service.seen.clone());
+        let guard = Guard::observed(requests, clock, tenants, options, seen).unwrap();
+        let app = Router::new()
+            .route("/payments", post(pay::<B>))
+            .with_state(service.clone())
+            .layer(TransactionLayer::new(guard.clone(), opener));
+        Stand {
+            bank: service.bank.clone(),
+            app,
+            guard,
+            seen: service.seen.clone(),
+            go: service.go.clone(),
+            runs: service.runs.clone(),
+            service,
+        }
+    }
 }
 
 pub(crate) fn job() -> NewJob {
@@ -79,6 +115,19 @@ pub(crate) fn job() -> NewJob {
     }
 }
 
+/// What every payment says.
+pub(crate) fn paid() -> Message {
+    Message {
+        id: MessageId::new("paid").unwrap(),
+        tenant: Tenant::single(),
+        topic: Topic::new("payment.made").unwrap(),
+        key: None,
+        payload: Payload::null(),
+        trace: None,
+        appended_at: START,
+    }
+}
+
 /// The handler: pays, then does what the body says.
 async fn pay<B: Bank>(
     State(service): State<Service<B>>,
@@ -95,16 +144,34 @@ async fn pay<B: Bank>(
         "panic" => panic!("a fault of the handler"),
         "forget" => return Ok((StatusCode::CREATED, "done, I think").into_response()),
         "large" => return Ok(tx.commit_with("x".repeat(2000))),
-        "unknown" => {
-            let mut response = StatusCode::BAD_GATEWAY.into_response();
-            let told = Told::Unknown("the bank timed out".to_owned());
-            response.extensions_mut().insert(told);
-            return Ok(response);
+        "unknown" => return Ok(unknown()),
+        // At first it does not know, later it does.
+        "unsure" if run == 1 => return Ok(unknown()),
+        "unsure" if run == 2 => return Err(StatusCode::BAD_GATEWAY),
+        "unsure" => {}
+        "context" => {
+            let ambient = Ambient::current();
+            let context = RequestContext::current().unwrap();
+            let outer = ambient.outer.map(|outer| outer.attempt);
+            let known = format!(
+                "{} {outer:?} {} {}",
+                ambient.deadline.is_some(),
+                context.id(),
+                context.trace().is_some()
+            );
+            return Ok(tx.commit_with(known));
         }
         "hold" => service.go.notified().await,
         other => panic!("no such case: {other}"),
     }
     Ok(tx.commit_with((StatusCode::CREATED, format!("run {run}"))))
+}
+
+fn unknown() -> Response<axum::body::Body> {
+    let mut response = StatusCode::BAD_GATEWAY.into_response();
+    let told = Told::Unknown("the bank timed out".to_owned());
+    response.extensions_mut().insert(told);
+    response
 }
 
 pub(crate) fn policy() -> RoutePolicy {
@@ -127,17 +194,14 @@ impl<B: Bank> Stand<B> {
     where
         T: RequestTransactions<Transaction = B::Transaction>,
     {
-        let clock = Arc::new(TokioClock::starting_at(START));
-        let (seen, go, runs) = (Seen::default(), Arc::default(), Arc::default());
-        let stand = Self {
+        let service = Service {
             bank,
-            app: Router::new(),
-            seen,
-            clock,
-            go,
-            runs,
+            seen: Seen::default(),
+            clock: Arc::new(TokioClock::starting_at(START)),
+            go: Arc::default(),
+            runs: Arc::default(),
         };
-        stand.node(opener, policy)
+        service.node(opener, policy)
     }
 
     /// Another node of the same service.
@@ -145,26 +209,7 @@ impl<B: Bank> Stand<B> {
     where
         T: RequestTransactions<Transaction = B::Transaction>,
     {
-        let mut options = GuardOptions::new(Worker::new("node").unwrap());
-        options.routes = Routes::all(policy);
-        options.store_timeout = Duration::from_secs(2);
-        let (requests, _) = self.bank.ports();
-        let tenants = SingleTenant(tenant("me"));
-        let clock = self.clock.clone();
-        let guard = Guard::observed(requests, clock, tenants, options, self.seen.clone()).unwrap();
-        let service = Service {
-            bank: self.bank.clone(),
-            go: self.go.clone(),
-            runs: self.runs.clone(),
-        };
-        let app = Router::new()
-            .route("/payments", post(pay::<B>))
-            .with_state(service)
-            .layer(TransactionLayer::new(guard, opener));
-        Self {
-            app,
-            ..self.clone()
-        }
+        self.service.node(opener, policy)
     }
 
     pub(crate) async fn post(&self, key: &str, then: &str) -> Got {
@@ -184,11 +229,14 @@ impl<B: Bank> Stand<B> {
         known.map(|request| request.state)
     }
 
-    /// Payments and jobs.
-    pub(crate) async fn rows(&self) -> (i64, usize) {
-        let (_, store) = self.bank.ports();
+    /// Payments, jobs and messages.
+    pub(crate) async fn rows(&self) -> (i64, usize, usize) {
+        let (_, store, messages) = self.bank.ports();
+        let paid = paid();
+        let message = messages.message(&paid.tenant, &paid.id).await.unwrap();
         let jobs = store.jobs(&Default::default(), None, 100).await;
-        (self.bank.payments().await, jobs.unwrap().len())
+        let messages = usize::from(message.is_some());
+        (self.bank.payments().await, jobs.unwrap().len(), messages)
     }
 
     /// Waits until a handler is at work.

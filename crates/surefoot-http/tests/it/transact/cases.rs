@@ -3,22 +3,23 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use http::Request;
 use surefoot_core::port::Opened;
 use surefoot_core::request::{
-    Arrived, Clocks, Content, Fingerprint, Identity, NewRequest, Operation, RequestId, RequestKey,
-    RequestState,
+    Arrived, Clocks, Content, Fingerprint, Identity, NewRequest, Operation, Request as Record,
+    RequestId, RequestKey, RequestState, RequestVerdict,
 };
-use surefoot_http::RoutePolicy;
+use surefoot_http::{Reconcile, RoutePolicy};
 
 use super::bank::{Bank, START, Stand, job, policy, request};
 use crate::fixture::tenant;
 
-pub(crate) async fn rows_job_and_answer_are_one_commit_and_are_replayed<B: Bank>(bank: B) {
+pub(crate) async fn rows_message_job_and_answer_are_one_commit_and_are_replayed<B: Bank>(bank: B) {
     let stand = Stand::new(bank);
     let first = stand.post("k", "commit").await;
     assert_eq!(first.marks(), (201, Some("executed"), None));
-    assert_eq!(stand.rows().await, (1, 1));
+    assert_eq!(stand.rows().await, (1, 1, 1));
     let again = stand.post("k", "commit").await;
     assert_eq!(again.marks(), (201, Some("replayed"), None));
     assert_eq!(
@@ -27,7 +28,7 @@ pub(crate) async fn rows_job_and_answer_are_one_commit_and_are_replayed<B: Bank>
     );
     let other = stand.post("k", "fail").await;
     assert_eq!(other.marks(), (422, None, Some("key-reused")));
-    assert_eq!(stand.rows().await, (1, 1), "no-double-effect");
+    assert_eq!(stand.rows().await, (1, 1, 1), "no-double-effect");
     let state = stand.state("k").await;
     assert!(
         matches!(state, Some(RequestState::Finished { .. })),
@@ -46,7 +47,7 @@ pub(crate) async fn what_fails_leaves_nothing_and_frees_the_key<B: Bank>(bank: B
         for round in 1..=2 {
             let told = stand.post(then, then).await;
             assert_eq!(told.marks(), (status, mark, Some("rolled-back")), "{then}");
-            assert_eq!(stand.rows().await, (0, 0), "{then}");
+            assert_eq!(stand.rows().await, (0, 0, 0), "{then}");
             assert_eq!(stand.state(then).await, None, "{then}: the key is free");
             let runs = stand.runs.load(Ordering::SeqCst);
             assert_eq!(runs, 2 * number + round, "it ran, and may run again");
@@ -70,7 +71,40 @@ pub(crate) async fn a_committed_refusal_is_replayed<B: Bank>(bank: B) {
         stand.post("k", "refuse").await.marks(),
         (402, Some("replayed"), None)
     );
-    assert_eq!(stand.rows().await, (1, 1));
+    assert_eq!(stand.rows().await, (1, 1, 1));
+}
+
+pub(crate) async fn the_handler_knows_its_request_and_its_callers_limits<B: Bank>(bank: B) {
+    let stand = Stand::new(bank);
+    let mut sent = request("k", "context");
+    for (name, value) in [
+        ("x-request-timeout-ms", "5000"),
+        ("x-retry-owner", "gateway"),
+        ("x-retry-attempt", "2"),
+        (
+            "traceparent",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        ),
+    ] {
+        sent.headers_mut().insert(name, value.parse().unwrap());
+    }
+    let told = stand.ask(sent).await;
+    let identity = Identity {
+        tenant: tenant("me"),
+        key: RequestKey::new("k").unwrap(),
+    };
+    let record = stand.bank.ports().0.request(&identity).await.unwrap();
+    let expected = format!("true Some(2) {} true", record.unwrap().id);
+    assert_eq!(told.body, expected);
+    let mut late = request("late", "context");
+    let none = "0".parse().unwrap();
+    late.headers_mut().insert("x-request-timeout-ms", none);
+    let told = stand.ask(late).await;
+    assert_eq!(told.marks(), (504, None, Some("deadline-passed")));
+    assert_eq!(
+        (stand.rows().await, stand.state("late").await),
+        ((1, 1, 1), None)
+    );
 }
 
 pub(crate) async fn a_success_without_a_commit_is_told_as_a_fault<B: Bank>(bank: B) {
@@ -78,7 +112,10 @@ pub(crate) async fn a_success_without_a_commit_is_told_as_a_fault<B: Bank>(bank:
     let told = stand.post("k", "forget").await;
     assert_eq!(told.marks(), (500, None, Some("rolled-back")));
     assert_eq!(told.header("retry-after"), Some("1"));
-    assert_eq!((stand.rows().await, stand.state("k").await), ((0, 0), None));
+    assert_eq!(
+        (stand.rows().await, stand.state("k").await),
+        ((0, 0, 0), None)
+    );
 }
 
 pub(crate) async fn a_twin_is_told_at_once<B: Bank>(bank: B) {
@@ -109,7 +146,7 @@ pub(crate) async fn a_twin_is_told_at_once<B: Bank>(bank: B) {
             (201, Some("replayed"), None)
         );
     }
-    assert_eq!(stand.rows().await, (1, 1), "no-double-effect");
+    assert_eq!(stand.rows().await, (1, 1, 1), "no-double-effect");
 }
 
 pub(crate) async fn a_storm_commits_once<B: Bank>(bank: B) {
@@ -138,7 +175,7 @@ pub(crate) async fn a_storm_commits_once<B: Bank>(bank: B) {
         }
         assert_eq!(&told.body[..], b"run 1", "one-outcome");
     }
-    assert_eq!((executed, stand.rows().await), (1, (1, 1)));
+    assert_eq!((executed, stand.rows().await), (1, (1, 1, 1)));
 }
 
 pub(crate) async fn a_client_that_goes_away_changes_nothing<B: Bank>(bank: B) {
@@ -158,7 +195,7 @@ pub(crate) async fn a_client_that_goes_away_changes_nothing<B: Bank>(bank: B) {
         stand.post("k", "hold").await.marks(),
         (201, Some("replayed"), None)
     );
-    assert_eq!(stand.rows().await, (1, 1));
+    assert_eq!(stand.rows().await, (1, 1, 1));
 }
 
 /// An arrival that no guard made.
@@ -211,7 +248,7 @@ pub(crate) async fn what_is_dropped_before_its_commit_leaves_nothing<B: Bank>(ba
         );
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(stand.rows().await, (1, 1), "of the second run alone");
+    assert_eq!(stand.rows().await, (1, 1, 1), "of the second run alone");
 }
 
 pub(crate) async fn a_handler_that_takes_too_long_is_rolled_back<B: Bank>(bank: B) {
@@ -221,7 +258,10 @@ pub(crate) async fn a_handler_that_takes_too_long_is_rolled_back<B: Bank>(bank: 
     let stand = Stand::with(bank.clone(), bank, short);
     let told = stand.post("k", "hold").await;
     assert_eq!(told.marks(), (500, None, Some("rolled-back")));
-    assert_eq!((stand.rows().await, stand.state("k").await), ((0, 0), None));
+    assert_eq!(
+        (stand.rows().await, stand.state("k").await),
+        ((0, 0, 0), None)
+    );
 }
 
 pub(crate) async fn a_request_without_a_key_has_no_transaction<B: Bank>(bank: B) {
@@ -231,7 +271,7 @@ pub(crate) async fn a_request_without_a_key_has_no_transaction<B: Bank>(bank: B)
     assert_eq!(stand.ask(bare).await.marks(), (400, None, None));
     let get = Request::get("/payments").body("".into()).unwrap();
     assert_eq!(stand.ask(get).await.status, 405);
-    assert_eq!(stand.rows().await, (0, 0));
+    assert_eq!(stand.rows().await, (0, 0, 0));
 }
 
 pub(crate) async fn an_answer_that_is_too_large_is_committed_without_its_body<B: Bank>(bank: B) {
@@ -246,7 +286,7 @@ pub(crate) async fn an_answer_that_is_too_large_is_committed_without_its_body<B:
         again.marks(),
         (409, Some("replayed"), Some("result-not-kept"))
     );
-    assert_eq!(stand.rows().await, (1, 1));
+    assert_eq!(stand.rows().await, (1, 1, 1));
 }
 
 pub(crate) async fn what_may_have_happened_outside_is_unknown_without_its_rows<B: Bank>(bank: B) {
@@ -262,5 +302,45 @@ pub(crate) async fn what_may_have_happened_outside_is_unknown_without_its_rows<B
         (409, None, Some("outcome-unknown")),
         "honest-unknown"
     );
-    assert_eq!(stand.rows().await, (0, 0));
+    assert_eq!(stand.rows().await, (0, 0, 0));
+}
+
+/// Nothing happened, whoever is asked.
+struct DidNotHappen;
+
+#[async_trait]
+impl Reconcile for DidNotHappen {
+    async fn ask(&self, _: &Record) -> RequestVerdict {
+        RequestVerdict::DidNotHappen
+    }
+}
+
+pub(crate) async fn what_a_witness_released_runs_in_a_transaction_and_stays_released_when_it_fails<
+    B: Bank,
+>(
+    bank: B,
+) {
+    let mut settles_at_once = policy();
+    settles_at_once.request.clocks.settles_within = Duration::ZERO;
+    let stand = Stand::with(bank.clone(), bank, settles_at_once);
+    let unknown = (502, Some("executed"), Some("outcome-unknown"));
+    assert_eq!(stand.post("k", "unsure").await.marks(), unknown);
+    let reconciler = stand.guard.reconciler(DidNotHappen, Default::default());
+    assert_eq!(reconciler.unwrap().round().await.unwrap().released, 1);
+    let fails = (502, Some("executed"), Some("rolled-back"));
+    assert_eq!(stand.post("k", "unsure").await.marks(), fails);
+    let state = stand.state("k").await;
+    assert!(
+        matches!(state, Some(RequestState::Released { .. })),
+        "as it was: {state:?}"
+    );
+    assert_eq!(
+        stand.post("k", "unsure").await.marks(),
+        (201, Some("executed"), None)
+    );
+    assert_eq!(
+        stand.post("k", "unsure").await.marks(),
+        (201, Some("replayed"), None)
+    );
+    assert_eq!(stand.rows().await, (1, 1, 1));
 }

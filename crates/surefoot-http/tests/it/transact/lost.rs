@@ -74,14 +74,17 @@ pub(crate) async fn a_commit_whose_answer_was_lost_is_found_on_record<B: Bank>(b
         stand.post("k", "commit").await.marks(),
         (201, Some("replayed"), None)
     );
-    assert_eq!(stand.rows().await, (1, 1));
+    assert_eq!(stand.rows().await, (1, 1, 1));
 }
 
 pub(crate) async fn a_commit_that_was_lost_itself_happened_not_at_all<B: Bank>(bank: B) {
     let stand = stand(bank, false, false);
     let told = stand.post("k", "commit").await;
     assert_eq!(told.marks(), (503, None, Some("store-unavailable")));
-    assert_eq!((stand.rows().await, stand.state("k").await), ((0, 0), None));
+    assert_eq!(
+        (stand.rows().await, stand.state("k").await),
+        ((0, 0, 0), None)
+    );
 }
 
 pub(crate) async fn a_commit_that_nobody_can_look_up_is_unknown_until_the_next_arrival<B: Bank>(
@@ -101,5 +104,5 @@ pub(crate) async fn a_commit_that_nobody_can_look_up_is_unknown_until_the_next_a
     );
     let again = stand.node(bank, policy()).post("k", "commit").await;
     assert_eq!(again.marks(), (201, Some("replayed"), None));
-    assert_eq!(stand.rows().await, (1, 1));
+    assert_eq!(stand.rows().await, (1, 1, 1));
 }

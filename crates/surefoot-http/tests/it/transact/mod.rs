@@ -4,7 +4,7 @@
 macro_rules! over_this_database {
     ($open:path) => {
         over_this_database!(cases $open:
-            rows_job_and_answer_are_one_commit_and_are_replayed,
+            rows_message_job_and_answer_are_one_commit_and_are_replayed,
             what_fails_leaves_nothing_and_frees_the_key,
             a_success_without_a_commit_is_told_as_a_fault,
             a_twin_is_told_at_once,
@@ -15,7 +15,9 @@ macro_rules! over_this_database {
             a_request_without_a_key_has_no_transaction,
             an_answer_that_is_too_large_is_committed_without_its_body,
             what_may_have_happened_outside_is_unknown_without_its_rows,
-            a_committed_refusal_is_replayed
+            a_committed_refusal_is_replayed,
+            the_handler_knows_its_request_and_its_callers_limits,
+            what_a_witness_released_runs_in_a_transaction_and_stays_released_when_it_fails
         );
         over_this_database!(lost $open:
             a_commit_whose_answer_was_lost_is_found_on_record,

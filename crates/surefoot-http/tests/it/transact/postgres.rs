@@ -7,12 +7,14 @@ use async_trait::async_trait;
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Postgres, Row, Transaction};
 use surefoot_core::error::StoreError;
-use surefoot_core::port::{Committed, NewJob, Opened, RequestTransactions, Requests, Store};
+use surefoot_core::port::{
+    Committed, Messages, NewJob, Opened, RequestTransactions, Requests, Store,
+};
 use surefoot_core::request::{NewRequest, Request};
 use surefoot_core::time::Timestamp;
 use surefoot_store::postgres::{PostgresOptions, PostgresRequestTransactions, PostgresStore, sqlx};
 
-use super::bank::{Bank, START, Stand};
+use super::bank::{Bank, START, Stand, paid};
 
 #[derive(Clone)]
 struct Database {
@@ -100,8 +102,9 @@ impl RequestTransactions for Database {
 }
 
 impl Bank for Database {
-    fn ports(&self) -> (Arc<dyn Requests>, Arc<dyn Store>) {
-        (Arc::new(self.store.clone()), Arc::new(self.store.clone()))
+    fn ports(&self) -> (Arc<dyn Requests>, Arc<dyn Store>, Arc<dyn Messages>) {
+        let store = Arc::new(self.store.clone());
+        (store.clone(), store.clone(), store)
     }
 
     async fn pay(transaction: &mut Self::Transaction, bank: &Self, job: NewJob) {
@@ -110,6 +113,7 @@ impl Bank for Database {
             .execute(&mut **transaction)
             .await
             .unwrap();
+        bank.store.append_in(transaction, &[paid()]).await.unwrap();
         bank.store
             .enqueue_in(transaction, &job, START)
             .await
@@ -137,7 +141,7 @@ async fn a_commit_that_the_server_refuses_left_nothing() {
     assert_eq!(told.marks(), (503, None, Some("store-unavailable")));
     assert_eq!(
         (stand.rows().await, stand.state("other").await),
-        ((1, 1), None)
+        ((1, 1, 1), None)
     );
 }
 
@@ -162,7 +166,10 @@ async fn a_connection_that_is_lost_before_the_commit_left_nothing() {
     stand.go.notify_one();
     let told = first.await.unwrap();
     assert_eq!(told.marks(), (503, None, Some("store-unavailable")));
-    assert_eq!((stand.rows().await, stand.state("k").await), ((0, 0), None));
+    assert_eq!(
+        (stand.rows().await, stand.state("k").await),
+        ((0, 0, 0), None)
+    );
     stand.go.notify_one();
     assert_eq!(
         stand.post("k", "hold").await.marks(),

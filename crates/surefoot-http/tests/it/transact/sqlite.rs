@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use surefoot_core::error::StoreError;
-use surefoot_core::port::{Committed, NewJob, Opened, RequestTransactions, Requests, Store};
+use surefoot_core::port::{
+    Committed, Messages, NewJob, Opened, RequestTransactions, Requests, Store,
+};
 use surefoot_core::request::{NewRequest, Request};
 use surefoot_core::time::Timestamp;
 use surefoot_store::sqlite::{
@@ -14,7 +16,7 @@ use surefoot_store::sqlite::{
 };
 use tempfile::TempDir;
 
-use super::bank::{Bank, START, Stand, job};
+use super::bank::{Bank, START, Stand, job, paid};
 use super::cases::arrival;
 
 #[derive(Clone)]
@@ -69,14 +71,16 @@ impl RequestTransactions for Sqlite {
 }
 
 impl Bank for Sqlite {
-    fn ports(&self) -> (Arc<dyn Requests>, Arc<dyn Store>) {
-        (Arc::new(self.store.clone()), Arc::new(self.store.clone()))
+    fn ports(&self) -> (Arc<dyn Requests>, Arc<dyn Store>, Arc<dyn Messages>) {
+        let store = Arc::new(self.store.clone());
+        (store.clone(), store.clone(), store)
     }
 
     async fn pay(transaction: &mut SqliteTransaction, _: &Self, job: NewJob) {
         let paid = transaction.run(move |tx| {
             tx.execute("insert into payment values (1)", ())
                 .map_err(store_error)?;
+            SqliteStore::append_in(tx, &[paid()])?;
             SqliteStore::enqueue_in(tx, &job, START)
         });
         paid.await.unwrap();
@@ -114,7 +118,7 @@ async fn a_transaction_that_is_held_for_too_long_frees_the_writer() {
         201,
         "the key is free"
     );
-    assert_eq!(stand.rows().await, (1, 1));
+    assert_eq!(stand.rows().await, (1, 1, 1));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -36,12 +36,15 @@ enum Screen {
     Drawn(ProgressBar),
     /// A line now and then.
     Lines,
+    /// For programs, which read errors there.
+    Nothing,
 }
 
 impl View {
     pub(super) fn open(output: Output) -> Self {
-        let drawn = std::io::stdout().is_terminal() && !output.is_json();
-        let screen = if drawn {
+        let screen = if output.is_json() {
+            Screen::Nothing
+        } else if std::io::stdout().is_terminal() {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stdout());
             if let Ok(style) = ProgressStyle::with_template("{msg}") {
                 bar.set_style(style);
@@ -71,6 +74,7 @@ impl View {
                     let _ = writeln!(std::io::stderr(), "{}", line(live));
                 }
             }
+            Screen::Nothing => {}
         }
         if history.len() < LOOKS_MAX {
             history.push(live.clone());
@@ -81,7 +85,7 @@ impl View {
     pub(super) fn close(&self) {
         match &self.screen {
             Screen::Drawn(bar) => bar.finish_and_clear(),
-            Screen::Lines => {}
+            Screen::Lines | Screen::Nothing => {}
         }
     }
 

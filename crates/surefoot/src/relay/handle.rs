@@ -22,6 +22,99 @@ use crate::bounded::within;
 ///
 /// Dropping the last clone without [`drain`](Self::drain) stops everything in the middle, as a crash would: what was under
 /// way is delivered again when its lease ends.
+///
+/// An order is paid and its event appended in one commit. The loyalty programme is given the event at least once, and adds the
+/// points once: the receipt and the points are one commit too. It is given the event a second time here, as after a lost answer.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use surefoot::core::id::{Consumer, MessageId, OrderKey, Source, Tenant, Topic};
+/// use surefoot::core::message::{Accepted, Message, Proof, Receipt, Topics};
+/// use surefoot::core::payload::Payload;
+/// use surefoot::core::time::Clock;
+/// use surefoot::{Failure, NodeClock, Relay, Sink};
+/// use surefoot_store::sqlite::SqliteStore;
+///
+/// /// Adds the points of a paid order, once.
+/// async fn add_points(store: SqliteStore, clock: Arc<NodeClock>, paid: Message) -> Result<Proof, Failure> {
+///     let points: i64 = paid.payload.decode()?;
+///     let receipt = Receipt::of(Source::outbox(), &paid, Consumer::new("loyalty")?);
+///     store
+///         .write(move |tx| match SqliteStore::accept_in(tx, &receipt, clock.now())? {
+///             Accepted::First => {
+///                 tx.execute("update loyalty set points = points + ?1", [points])?;
+///                 Ok(Proof::new("added"))
+///             }
+///             Accepted::Duplicate { at } => Ok(Proof::new(format!("added before, at {at}"))),
+///         })
+///         .await
+/// }
+///
+/// #[tokio::main]
+/// async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// #     let folder = tempfile::tempdir()?;
+/// #     std::env::set_current_dir(&folder)?;
+///     let store = SqliteStore::open("shop.db").await?;
+///     let clock = Arc::new(NodeClock::measured(&store).await?);
+///     store
+///         .write(|tx| -> Result<(), Failure> {
+///             tx.execute_batch(
+///                 "create table paid (id text primary key); \
+///                  create table loyalty (points integer not null); insert into loyalty values (0);",
+///             )?;
+///             Ok(())
+///         })
+///         .await
+///         .map_err(|failure| failure.text.to_string())?;
+///
+///     let loyalty = {
+///         let (store, clock) = (store.clone(), clock.clone());
+///         move |paid: Message| add_points(store.clone(), clock.clone(), paid)
+///     };
+///     let paid = Topics::named([Topic::new("order.paid")?]);
+///     let relay = Relay::over(Arc::new(store.clone()), clock.clone())
+///         .sink("loyalty", paid, loyalty.clone())
+///         .start()
+///         .await?;
+///
+///     let event = Message {
+///         id: MessageId::new("order-17-paid")?,
+///         tenant: Tenant::single(),
+///         topic: Topic::new("order.paid")?,
+///         key: Some(OrderKey::new("order-17")?),
+///         payload: Payload::from_serialize(&15)?,
+///         trace: None,
+///         appended_at: clock.now(),
+///     };
+///     let appended = event.clone();
+///     store
+///         .write(move |tx| -> Result<(), Failure> {
+///             tx.execute("insert into paid values ('order-17')", ())?;
+///             SqliteStore::append_in(tx, &[appended])?;
+///             Ok(())
+///         })
+///         .await
+///         .map_err(|failure| failure.text.to_string())?;
+///     relay.wake();
+///
+/// #     use surefoot::core::port::Messages;
+/// #     while store.message_depth().await?[0].oldest.is_some() {
+/// #         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+/// #     }
+///     // Once more, as after an answer that was lost.
+///     loyalty.deliver(event).await.map_err(|failure| failure.text.to_string())?;
+///     relay.drain().await;
+///     let points = store
+///         .write(|tx| -> Result<i64, Failure> {
+///             Ok(tx.query_row("select points from loyalty", (), |row| row.get(0))?)
+///         })
+///         .await
+///         .map_err(|failure| failure.text.to_string())?;
+///     assert_eq!(points, 15);
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Relay {
     inner: Arc<Inner>,

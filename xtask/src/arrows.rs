@@ -113,6 +113,16 @@ const HOUSES: &[House] = &[
         tests_use: &[],
     },
     House {
+        name: "guide",
+        uses: &[
+            "surefoot",
+            "surefoot-http",
+            "surefoot-policy",
+            "surefoot-store",
+        ],
+        tests_use: &[],
+    },
+    House {
         name: "mail",
         uses: &[
             "surefoot",

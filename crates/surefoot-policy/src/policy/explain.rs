@@ -149,22 +149,45 @@ impl Policy {
                 rate.burst
             ));
         }
-        order.push(format!(
-            "breaker: opens at {} % of {} calls within {}, or {} failures in a row",
-            self.breaker.failure_ratio * 100.0,
-            self.breaker.calls_min,
-            written(self.breaker.window),
-            self.breaker.consecutive_failures
-        ));
-        order.push(format!(
-            "bulkhead: {} out, {} waiting",
-            self.bulkhead.limit, self.bulkhead.queue_max
-        ));
+        order.push(self.breaker_line());
+        let out = match &self.adaptive {
+            None => format!("{} out", self.bulkhead.limit),
+            Some(adaptive) => format!(
+                "{} to {} out as the latency allows",
+                adaptive.limit_min, adaptive.limit_max
+            ),
+        };
+        let waiting = self.bulkhead.queue_max;
+        order.push(format!("bulkhead: {out}, {waiting} waiting"));
         order.push(format!(
             "attempt time-out: {}",
             written(self.timeout.attempt)
         ));
         order
+    }
+
+    fn breaker_line(&self) -> String {
+        let options = &self.breaker;
+        let acts = match options.mode {
+            BreakerMode::On => "opens",
+            BreakerMode::MetricsOnly => "only says that it would open",
+            BreakerMode::Disabled => return "breaker: off".to_owned(),
+        };
+        let mut line = format!(
+            "breaker: {acts} at {} % of {} calls within {}",
+            options.failure_ratio * 100.0,
+            options.calls_min,
+            written(options.window)
+        );
+        if let Some(slow_after) = options.slow_after {
+            let (share, slow) = (options.slow_ratio * 100.0, written(slow_after));
+            line.push_str(&format!("; at {share} % that take {slow} or longer"));
+        }
+        if options.consecutive_failures > 0 {
+            let row = options.consecutive_failures;
+            line.push_str(&format!("; at {row} failures in a row"));
+        }
+        line
     }
 }
 

@@ -77,3 +77,37 @@ fn the_worst_case_is_said() {
     assert_eq!(explained.warnings.len(), 3, "{explained}");
     assert!(explained.to_string().contains("budget: none"));
 }
+
+#[test]
+fn what_guards_the_calls_is_said_as_it_is() {
+    let mut policy: Policy =
+        toml::from_str("breaker = { slow_after = \"800ms\" }\nadaptive = { limit_max = 200 }")
+            .unwrap();
+    let mut guards = |mode, row| {
+        policy.breaker.mode = mode;
+        policy.breaker.consecutive_failures = row;
+        policy.explain().order
+    };
+    for (mode, row, line) in [
+        (
+            BreakerMode::On,
+            10,
+            "breaker: opens at 50 % of 20 calls within 10s; at 80 % that take 800ms or longer; at 10 failures in a row",
+        ),
+        (
+            BreakerMode::MetricsOnly,
+            0,
+            "breaker: only says that it would open at 50 % of 20 calls within 10s; at 80 % that take 800ms or longer",
+        ),
+        (BreakerMode::Disabled, 10, "breaker: off"),
+    ] {
+        let guards = guards(mode, row);
+        assert!(guards.contains(&line.to_owned()), "{guards:#?}");
+        assert!(
+            guards
+                .iter()
+                .any(|guard| guard.starts_with("bulkhead: 4 to 200 out as the latency allows, ")),
+            "{guards:#?}"
+        );
+    }
+}

@@ -14,7 +14,7 @@ use super::plan::Plan;
 pub(super) async fn see(shared: &Shared, plan: &Plan) -> BTreeMap<u32, Request> {
     let mut all = BTreeMap::new();
     for key in 0..plan.keys {
-        let Ok(text) = RequestKey::new(&name(key)) else {
+        let Ok(text) = RequestKey::new(name(key)) else {
             continue;
         };
         let identity = Identity {

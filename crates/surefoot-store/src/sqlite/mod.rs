@@ -55,7 +55,6 @@ mod request;
 mod request_forget;
 mod request_list;
 mod request_port;
-mod request_seen;
 mod request_transaction;
 mod retention;
 mod row;

@@ -13,9 +13,9 @@ use super::ledger::Ledger;
 use super::mailbox::{Mailbox, Urgency};
 use super::operation::Call;
 use super::readers::Readers;
-use super::request_seen::RequestsSeen;
 use super::schema;
 use super::writer::{self, Inbox, OPERATIONS_MAX};
+use crate::request_seen::RequestsSeen;
 
 /// Jobs in one SQLite file. Clones share its threads; the last one to go ends them after what was handed in is done.
 ///

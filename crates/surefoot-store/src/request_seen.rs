@@ -1,6 +1,6 @@
-//! Which requests came lately. A repetition is answered by a reader and never waits for the writer; a request that was not seen
-//! before goes to the writer at once, and is spared a look that finds nothing. It is a hint: what is true is in the file, and
-//! the writer decides again.
+//! Which requests came lately to this store. A repetition is then answered by one look at the primary key, on SQLite by a
+//! reader, and never waits for a writer; a request that was not seen is claimed at once, and spared a look that finds nothing.
+//! It is a hint: what is true is in the database, and the claim decides again.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -12,7 +12,7 @@ use surefoot_core::request::Identity;
 const GENERATION_MAX: usize = 32_768;
 
 #[derive(Default)]
-pub(super) struct RequestsSeen {
+pub(crate) struct RequestsSeen {
     hash: RandomState,
     generations: Mutex<Generations>,
 }
@@ -25,7 +25,7 @@ struct Generations {
 
 impl RequestsSeen {
     /// Whether it came lately; from here on it did.
-    pub(super) fn again(&self, identity: &Identity) -> bool {
+    pub(crate) fn again(&self, identity: &Identity) -> bool {
         let hash = self.hash.hash_one(identity);
         let mut seen = self
             .generations

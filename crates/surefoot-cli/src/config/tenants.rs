@@ -92,7 +92,7 @@ pub(super) fn read(
 ) -> Option<Option<TenantKeys>> {
     let one = section
         .text("tenant")
-        .check(section.faults, |name| Tenant::new(name));
+        .check(section.faults, Tenant::new);
     let tokens = tokens(section, environment);
     let header = section.text("tenant_header").check(section.faults, |name| {
         HeaderName::from_bytes(name.as_bytes())

@@ -29,8 +29,8 @@ pub(crate) const BREAKS_AFTER: Duration = ms(20);
 pub(crate) const CUSTOMER_TIMEOUT: Duration = ms(2500);
 /// The pauses before a telephone tries again: three times.
 pub(crate) const CUSTOMER_PAUSES: [Duration; 3] = [ms(400), ms(800), ms(1600)];
-/// How long a visitor waits for a page: 8 s in the story.
-pub(crate) const VISITOR_TIMEOUT: Duration = ms(2000);
+/// How long a visitor waits for a page: 10 s in the story.
+pub(crate) const VISITOR_TIMEOUT: Duration = ms(2500);
 
 /// How often the gateway of act one sends a request.
 pub(crate) const GATEWAY_TRIES: u32 = 3;

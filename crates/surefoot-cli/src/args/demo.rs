@@ -23,8 +23,8 @@ Figures:
   lost               intents whose customer was told that it is paid though
                      the books show no charge, or was never told what became
                      of it: neither an outcome nor that a person looks into it
-  page availability  the share of page views that showed a page within 2 s,
-                     8 s of the story
+  page availability  the share of page views that showed a page within
+                     2.5 s, 10 s of the story
   p99                from the click to the first answer that says how it stands
                      (paid, refused, or being worked on and where to look), or
                      to giving up

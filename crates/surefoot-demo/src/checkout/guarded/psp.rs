@@ -49,6 +49,7 @@ fn policy() -> Policy {
         breaker: BreakerOptions {
             window: SETTLES_WITHIN,
             calls_min: 10,
+            failure_ratio: 0.65,
             open_for: BREAKER_OPEN,
             open_for_max: BREAKER_OPEN,
             probes: 4,

@@ -1,11 +1,12 @@
 //! Puts a relay together and checks it as a whole before anything runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{SinkName, Worker};
 use surefoot_core::message::{DeliveryPolicy, Topics};
-use surefoot_core::port::{Messages, Since, Subscribed};
+use surefoot_core::port::{Messages, Since, Store, Subscribed};
 use surefoot_core::time::Clock;
 use tokio::sync::watch;
 
@@ -14,8 +15,10 @@ use super::handle::Relay;
 use super::options::RelayOptions;
 use super::run::{Line, Signals};
 use super::sink::Sink;
+use super::timekeeper::Timekeeper;
 use super::upkeep::Upkeep;
 use crate::bounded::within;
+use crate::clock::NodeClock;
 use crate::dice::Dice;
 
 /// A relay did not start.
@@ -36,8 +39,8 @@ pub enum RelayStartError {
 
 /// What a relay is made of.
 pub struct RelayBuilder {
+    store: Arc<dyn Store>,
     messages: Arc<dyn Messages>,
-    clock: Arc<dyn Clock>,
     observer: Arc<dyn RelayObserver>,
     options: RelayOptions,
     sinks: Vec<Planned>,
@@ -53,10 +56,10 @@ struct Planned {
 }
 
 impl RelayBuilder {
-    pub(super) fn over(messages: Arc<dyn Messages>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn over(store: Arc<dyn Store>, messages: Arc<dyn Messages>) -> Self {
         Self {
+            store,
             messages,
-            clock,
             observer: Arc::new(NoRelayObserver),
             options: RelayOptions::default(),
             sinks: Vec::new(),
@@ -131,33 +134,22 @@ impl RelayBuilder {
         if self.sinks.is_empty() {
             faults.push("there is no sink, so nothing would be delivered; add one".to_owned());
         }
-        let dice = self
-            .options
-            .seed
-            .map_or_else(Dice::new, |seed| Dice::seeded(seed, "relay"));
         let holder = random_holder();
-        let holder = match holder {
-            Ok(holder) if faults.is_empty() => holder,
-            Ok(_) => return Err(RelayStartError::Unsound(faults)),
-            Err(error) => return Err(RelayStartError::Unsound(vec![error.to_string()])),
+        faults.extend(holder.as_ref().err().map(ToString::to_string));
+        let (Ok(holder), []) = (holder, faults.as_slice()) else {
+            return Err(RelayStartError::Unsound(faults));
         };
-        let (dice, observer) = (Arc::new(dice), Arc::new(Guarded(self.observer)));
+        let limit = self.options.store_timeout;
+        let clock = Arc::new(within(limit, NodeClock::measured(&*self.store)).await?);
+        subscribe(&*self.messages, &self.sinks, &*clock, limit).await?;
+        let seeded = |seed| Dice::seeded(seed, "relay");
+        let dice = Arc::new(self.options.seed.map_or_else(Dice::new, seeded));
+        let observer = Arc::new(Guarded(self.observer));
         let (wakes, draining) = (watch::Sender::new(0), watch::Sender::new(false));
-        let mut lines = Vec::new();
-        for planned in self.sinks {
-            let subscribing = self.messages.subscribe(
-                &planned.name,
-                &planned.topics,
-                planned.since,
-                self.clock.now(),
-            );
-            match within(self.options.store_timeout, subscribing).await? {
-                Subscribed::Done { .. } => {}
-                Subscribed::TooMany => return Err(RelayStartError::TooMany(planned.name)),
-            }
-            lines.push(Arc::new(Line {
+        let line = |planned: Planned| {
+            Arc::new(Line {
                 messages: Arc::clone(&self.messages),
-                clock: Arc::clone(&self.clock),
+                clock: Arc::<NodeClock>::clone(&clock),
                 observer: Arc::clone(&observer),
                 dice: Arc::clone(&dice),
                 holder: holder.clone(),
@@ -165,28 +157,53 @@ impl RelayBuilder {
                 sink: planned.sink,
                 policy: planned.policy,
                 poll: self.options.poll,
-                store_timeout: self.options.store_timeout,
+                store_timeout: limit,
                 signals: Signals {
                     wakes: wakes.subscribe(),
                     draining: draining.subscribe(),
                 },
-            }));
-        }
+            })
+        };
+        let lines = self.sinks.into_iter().map(line).collect();
         let upkeep = Upkeep {
             messages: Arc::clone(&self.messages),
-            clock: self.clock,
+            clock: Arc::<NodeClock>::clone(&clock),
             dice,
             options: self.options.clone(),
+        };
+        let timekeeper = Timekeeper {
+            store: self.store,
+            clock,
+            store_timeout: limit,
         };
         Ok(Relay::launch(
             self.messages,
             self.options,
             lines,
             upkeep,
+            timekeeper,
             wakes,
             draining,
         ))
     }
+}
+
+/// Puts the sinks on record.
+async fn subscribe(
+    messages: &dyn Messages,
+    sinks: &[Planned],
+    clock: &dyn Clock,
+    limit: Duration,
+) -> Result<(), RelayStartError> {
+    for planned in sinks {
+        let (name, topics) = (&planned.name, &planned.topics);
+        let subscribing = messages.subscribe(name, topics, planned.since, clock.now());
+        match within(limit, subscribing).await? {
+            Subscribed::Done { .. } => {}
+            Subscribed::TooMany => return Err(RelayStartError::TooMany(name.clone())),
+        }
+    }
+    Ok(())
 }
 
 fn too_many_topics(name: &SinkName, topics: &Topics) -> Option<String> {

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use surefoot_core::error::StoreError;
 use surefoot_core::message::Message;
-use surefoot_core::port::{Appended, Messages};
-use surefoot_core::time::Clock;
+use surefoot_core::port::{Appended, Messages, Store};
 use tokio::sync::{Mutex, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Instant, timeout_at};
@@ -14,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::builder::RelayBuilder;
 use super::options::RelayOptions;
 use super::run::{Line, run};
+use super::timekeeper::Timekeeper;
 use super::upkeep::Upkeep;
 use crate::bounded::within;
 
@@ -73,7 +73,7 @@ use crate::bounded::within;
 ///         move |paid: Message| add_points(store.clone(), clock.clone(), paid)
 ///     };
 ///     let paid = Topics::named([Topic::new("order.paid")?]);
-///     let relay = Relay::over(Arc::new(store.clone()), clock.clone())
+///     let relay = Relay::over(Arc::new(store.clone()), Arc::new(store.clone()))
 ///         .sink("loyalty", paid, loyalty.clone())
 ///         .start()
 ///         .await?;
@@ -151,11 +151,10 @@ pub struct RelayDrained {
 }
 
 impl Relay {
-    /// A relay over a store, to be told its sinks. `clock` is one that follows the store's
-    /// ([`NodeClock`](crate::NodeClock)).
+    /// A relay over the two ports of one database, to be told its sinks. It goes by the clock of the first.
     #[must_use]
-    pub fn over(messages: Arc<dyn Messages>, clock: Arc<dyn Clock>) -> RelayBuilder {
-        RelayBuilder::over(messages, clock)
+    pub fn over(store: Arc<dyn Store>, messages: Arc<dyn Messages>) -> RelayBuilder {
+        RelayBuilder::over(store, messages)
     }
 
     pub(super) fn launch(
@@ -163,6 +162,7 @@ impl Relay {
         options: RelayOptions,
         lines: Vec<Arc<Line>>,
         upkeep: Upkeep,
+        timekeeper: Timekeeper,
         wakes: watch::Sender<u64>,
         draining: watch::Sender<bool>,
     ) -> Self {
@@ -172,6 +172,7 @@ impl Relay {
             .collect();
         let mut aborts: Vec<_> = loops.iter().map(JoinHandle::abort_handle).collect();
         aborts.push(tokio::spawn(upkeep.run()).abort_handle());
+        aborts.push(tokio::spawn(timekeeper.run()).abort_handle());
         Self {
             inner: Arc::new(Inner {
                 messages,

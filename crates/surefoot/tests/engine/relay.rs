@@ -75,7 +75,7 @@ impl World {
             seed: Some(7),
             ..RelayOptions::default()
         };
-        Relay::over(messages, self.clock.clone())
+        Relay::over(Arc::new(self.memory.clone()), messages)
             .observer(self.clone())
             .options(options)
     }
@@ -616,6 +616,39 @@ async fn relays_that_die_lose_nothing_and_keep_the_order() {
         }
         assert!(kills == 10 && world.given().len() >= 60);
         drop(relays);
+    }
+}
+
+/// Two relays whose clocks drift apart would take one another's leases for over.
+#[tokio::test(start_paused = true)]
+async fn a_relay_follows_the_clock_of_its_store() {
+    let world = World::new();
+    let stepped = Arc::new(Stepped(world.clock.clone(), AtomicUsize::new(0)));
+    let store = Arc::new(MemoryStore::new(stepped.clone()));
+    let relay = Relay::over(store.clone(), store)
+        .sink("s", Topics::All, world.sink(fine))
+        .start()
+        .await
+        .unwrap();
+    let later = Message {
+        appended_at: START.after(s(3600)),
+        ..message("x", None)
+    };
+    relay.append(&[later]).await.unwrap();
+    sleep(s(60)).await;
+    assert_eq!(world.given(), [""; 0]);
+    stepped.1.store(3600, Ordering::SeqCst);
+    sleep(s(15)).await;
+    assert_eq!(world.given(), ["x"]);
+}
+
+/// A clock that somebody set forward by so many seconds.
+struct Stepped(Arc<dyn Clock>, AtomicUsize);
+
+impl Clock for Stepped {
+    fn now(&self) -> Timestamp {
+        let ahead = self.1.load(Ordering::SeqCst);
+        self.0.now().after(s(u64::try_from(ahead).unwrap()))
     }
 }
 

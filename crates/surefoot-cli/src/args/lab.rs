@@ -18,11 +18,16 @@ pub(crate) enum LabCommand {
     PlainWorker(PlainWorkerArgs),
     /// Two requests with one key at the same moment: check-then-act beside claim-first
     DoubleCharge,
-    /// The experiments, each figure beside the one that must come out
+    /// A consumer of events that dies before it commits its offset: naive beside idempotent
+    Consumer,
+    /// The five experiments, each figure beside the one that must come out
     All,
     /// A payment service
     #[command(hide = true)]
     PaymentService(PaymentServiceArgs),
+    /// One process of a consumer of events
+    #[command(hide = true)]
+    PointsConsumer(PointsConsumerArgs),
     /// How many calls reach a dead service when several layers retry
     Amplification(AmplificationArgs),
     /// How clients that failed together come back: all at once, or spread
@@ -84,6 +89,27 @@ pub(crate) enum PaymentManner {
     CheckThenAct,
     /// Nothing
     ChargeOnly,
+}
+
+/// Arguments of `lab points-consumer`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PointsConsumerArgs {
+    /// What it asks about an event
+    pub(crate) manner: ConsumerManner,
+    /// The database of the account
+    #[arg(value_parser = database)]
+    pub(crate) account: Database,
+    /// The broker's URL
+    pub(crate) broker: String,
+}
+
+/// What a consumer asks about an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ConsumerManner {
+    /// Nothing
+    Naive,
+    /// Whether it is new, in the transaction that applies it
+    Idempotent,
 }
 
 /// The database of an experiment.

@@ -26,7 +26,10 @@ pub(crate) use demo::{DemoArgs, DemoCheckoutArgs};
 pub(crate) use effects::{EffectsCommand, ResolveArgs};
 pub(crate) use experiments::{AmplificationArgs, JitterArgs, PlotArgs};
 pub(crate) use jobs::{CancelArgs, EnqueueArgs, JobsCommand, ListArgs};
-pub(crate) use lab::{ChaosArgs, FaultsArgs, LabCommand, PaymentManner, PaymentServiceArgs};
+pub(crate) use lab::{
+    ChaosArgs, ConsumerManner, FaultsArgs, LabCommand, PaymentManner, PaymentServiceArgs,
+    PointsConsumerArgs,
+};
 pub(crate) use people::ActorUnknown;
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use queues::{PauseArgs, QueuesCommand};

@@ -103,6 +103,12 @@ fn the_experiments_give_their_figures_on_both_databases_and_leave_none_behind() 
         assert_eq!(one["claim_first"]["later_retry_marked"], "replayed");
     }
 
+    let consumed = folder.answer(&["lab", "consumer", "--database", &server]);
+    for one in consumed["measured"].as_array().unwrap() {
+        assert_eq!(one["naive"]["points"], 30, "{one:#}");
+        assert_eq!(one["idempotent"]["points"], 15, "{one:#}");
+    }
+
     let all = folder.answer(&["lab", "all", "--database", &server]);
     assert_eq!(all["ok"], true, "{all:#}");
     let figures = all["figures"].as_array().unwrap();
@@ -117,6 +123,7 @@ fn the_experiments_give_their_figures_on_both_databases_and_leave_none_behind() 
     assert_eq!(of("breaker", None), 8);
     for database in ["sqlite", "postgres"] {
         assert_eq!(of("double_charge", Some(database)), 7);
+        assert_eq!(of("consumer", Some(database)), 3);
     }
     assert!(figures.iter().all(|figure| figure["holds"] == true));
     assert_eq!(databases_of_the_lab(&server), "");

@@ -125,7 +125,8 @@ mod tests {
     fn a_commit_counts_only_where_it_is_taken() {
         let state = Mutex::new(State::default());
         assert!(!commit(&state, 2));
-        assert_eq!((lock(&state).committed, lock(&state).asked), (0, true));
+        assert_eq!(lock(&state).committed, 0);
+        assert!(lock(&state).asked);
         lock(&state).takes_commits = true;
         assert!(commit(&state, 2));
         assert!(commit(&state, 1));

@@ -1,10 +1,10 @@
-//! `lab all`: the experiments, each figure beside the one that must come out.
+//! `lab all`: the five experiments, each figure beside the one that must come out.
 
 use serde_json::json;
 
 use super::expected::{self, Figure};
 use super::experiments::{amplification, breaker, jitter};
-use super::{double_charge, grounds};
+use super::{consumer, double_charge, grounds};
 use crate::args::Shared;
 use crate::exit::Failed;
 use crate::output::Output;
@@ -17,6 +17,7 @@ pub(super) async fn run(shared: &Shared, output: Output) -> Result<(), Failed> {
     figures.extend(double_charge::figures(
         &double_charge::measure(shared).await?,
     ));
+    figures.extend(consumer::figures(&consumer::measure(shared).await?));
     let document = json!({ "ok": expected::hold(&figures), "figures": figures });
     output.answer(&document, || {
         let verdict = if expected::hold(&figures) {

@@ -3,12 +3,14 @@
 
 mod all;
 mod chaos;
+mod consumer;
 mod contestants;
 mod double_charge;
 mod expected;
 mod experiments;
 mod faults;
 mod grounds;
+mod inbox;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -40,8 +42,10 @@ pub(super) async fn run(
             Ok(plain::work(options).await?)
         }
         LabCommand::DoubleCharge => double_charge::run(shared, output).await,
+        LabCommand::Consumer => consumer::run(shared, output).await,
         LabCommand::All => all::run(shared, output).await,
         LabCommand::PaymentService(args) => contestants::serve_payments(args).await,
+        LabCommand::PointsConsumer(args) => contestants::consume(args).await,
         LabCommand::Amplification(args) => amplification::run(&args, output),
         LabCommand::Jitter(args) => jitter::run(&args, output),
         LabCommand::Breaker(args) => breaker::run(&args, output),

@@ -22,8 +22,9 @@ const CREATE_SQLITE: &str = "-- points: the accounts
     create table if not exists account (id text primary key, points integer not null) strict";
 const NEW: &str = "-- points: an account without points
     insert into account (id, points) values ($1, 0) on conflict (id) do nothing";
+/// SQLite counts such parameters in the order in which they stand, so they stand in the order of their numbers.
 const ADD: &str = "-- points: add some
-    update account set points = points + $2 where id = $1";
+    update account set points = points + $1 where id = $2";
 const READ: &str = "-- points: how many
     select points from account where id = $1";
 const CLEAR: &str = "-- points: none
@@ -106,7 +107,7 @@ fn apply_sqlite(
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let is_new = inbox.accept_sqlite(&transaction, event)?;
     if is_new {
-        transaction.execute(ADD, (USER, delta))?;
+        transaction.execute(ADD, (delta, USER))?;
     }
     transaction.commit()?;
     Ok(is_new)
@@ -121,7 +122,7 @@ async fn apply_postgres(
     let mut transaction = connection.begin().await?;
     let is_new = inbox.accept_postgres(&mut transaction, event).await?;
     if is_new {
-        let add = sqlx::query(ADD).bind(USER).bind(delta);
+        let add = sqlx::query(ADD).bind(delta).bind(USER);
         add.execute(&mut *transaction).await?;
     }
     transaction.commit().await?;
@@ -158,7 +159,7 @@ mod tests {
             transaction: &SqliteTransaction<'_>,
             event: &str,
         ) -> Result<bool, BoxError> {
-            transaction.execute(ADD, (USER, 1000))?;
+            transaction.execute(ADD, (1000, USER))?;
             if event == "e9" {
                 return Err("full".into());
             }

@@ -1,21 +1,28 @@
 //! What students see: hand in, look, and read in their own language how it stands. What was answered with 202 is durable,
 //! and the same submission handed in again is the same one.
 
+use std::time::Duration;
+
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
+use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use futures_util::stream;
 use serde_json::json;
 use surefoot::core::id::{JobId, Key, Kind, Tenant};
 use surefoot::core::port::JobRecord;
-use surefoot::{Client, Error, Job};
+use surefoot::{Changed, Client, Error, Job, Seen};
 use surefoot_server::{Language, StatusFacts, status_text};
 
 use crate::Fault;
 use crate::book::Book;
 use crate::grading::Grade;
+
+/// How long a stream stays silent while nothing changes.
+const WAIT: Duration = Duration::from_secs(15);
 
 /// What every route shares.
 #[derive(Clone)]
@@ -31,6 +38,7 @@ pub fn routes(desk: Desk) -> Router {
     Router::new()
         .route("/submissions", post(hand_in))
         .route("/submissions/{submission}", get(show))
+        .route("/submissions/{submission}/events", get(events))
         .route("/submissions/{submission}/attempts", get(attempts))
         .with_state(desk)
 }
@@ -73,6 +81,32 @@ async fn show(
     Ok((language.headers(), Json(shown)).into_response())
 }
 
+/// A submission as it is and each time it changes, until it is settled: for pages that show how it goes on.
+async fn events(
+    State(desk): State<Desk>,
+    language: Language,
+    Path(submission): Path<String>,
+) -> Result<Response, Refused> {
+    let job = held_by(&desk.client, &submission).await?;
+    let stream = stream::unfold(Some(None), move |seen: Option<Option<Seen>>| {
+        let (desk, submission) = (desk.clone(), submission.clone());
+        async move {
+            let seen = seen?;
+            match desk.client.changed(job, seen.as_ref(), WAIT).await.ok()? {
+                Changed::To(record) => {
+                    let shown = told(&desk, &submission, &record, language).await.ok()?;
+                    let goes_on = !record.job.state.name().is_settled();
+                    let next = goes_on.then(|| Some(Seen::from(&*record)));
+                    Some((Event::default().json_data(shown), next))
+                }
+                Changed::Same => Some((Ok(Event::default().comment("waiting")), Some(seen))),
+                Changed::NotFound => None,
+            }
+        }
+    });
+    Ok((language.headers(), Sse::new(stream)).into_response())
+}
+
 /// What the model said on every try: for teachers, and for whoever doubts a grade.
 async fn attempts(
     State(desk): State<Desk>,
@@ -91,6 +125,16 @@ async fn shown(
 ) -> Result<serde_json::Value, Refused> {
     let record = desk.client.job(job).await.map_err(away)?;
     let record = record.ok_or_else(unknown)?;
+    told(desk, submission, &record, language).await
+}
+
+async fn told(
+    desk: &Desk,
+    submission: &str,
+    record: &JobRecord,
+    language: Language,
+) -> Result<serde_json::Value, Refused> {
+    let job = record.job.id;
     let grade = desk
         .book
         .grade(submission)
@@ -102,7 +146,7 @@ async fn shown(
         "submission": submission,
         "job": job.to_string(),
         "state": record.job.state.name().as_str(),
-        "text": text(&record, desk.client.now(), language),
+        "text": text(record, desk.client.now(), language),
         "tries": record.job.counts.starts,
         "cost_micros": cost,
         "grade": grade,

@@ -64,6 +64,17 @@ fn a_time_out_is_tried_again_and_paid_for() {
 }
 
 #[test]
+fn a_page_is_told_how_it_goes_on_in_the_language_of_its_reader() {
+    let world = World::start(&["503", "503", "ok"]);
+    world.hand_in("s-1", "the cat sat", "cat");
+    // The stream ends by itself when there is nothing more to tell.
+    let told = world.get("/submissions/s-1/events", "vi").1;
+    let told = told.as_str().unwrap();
+    assert!(told.contains("Gặp lỗi tạm thời; "), "{told}");
+    assert!(told.contains("Đã xong."), "{told}");
+}
+
+#[test]
 fn a_burst_of_503_and_429_passes_and_what_was_said_is_kept() {
     let world = World::start(&["503", "429", "ok"]);
     world.hand_in("s-1", "the cat sat", "cat");

@@ -49,7 +49,7 @@ impl World {
             .env("AI_JUDGE_HTTP_SECONDS", "0.6")
             .env("AI_JUDGE_JOB_SECONDS", "1.2")
             .env("AI_JUDGE_LEASE_SECONDS", "2.4")
-            .env("AI_JUDGE_WAIT_SECONDS", "0.4")
+            .env("AI_JUDGE_WAIT_SECONDS", "1")
             .started()
     }
 

@@ -53,7 +53,6 @@ impl Act {
 
 /// Everything that is up while an act is on.
 struct Stage {
-    act: Act,
     plan: Arc<Vec<Intent>>,
     provider: Arc<Provider>,
     widget: Widget,
@@ -107,7 +106,6 @@ impl Stage {
         };
         let watching = Watching::start(sights, watcher.clone())?;
         Ok(Self {
-            act,
             plan,
             provider,
             widget,
@@ -167,22 +165,18 @@ impl Stage {
         Ok(())
     }
 
-    /// In act one calls go on that nobody waits for.
+    /// Waits until nothing reaches the provider any more and nothing can still take effect there: in act one calls go on
+    /// that nobody waits for.
     async fn close_the_books(&self) {
-        match self.act {
-            Act::Guarded => {}
-            Act::Plain => {
-                let (mut calls, mut since) = (self.provider.books().calls(), Instant::now());
-                holds(ACT_END_MAX, || {
-                    let now = self.provider.books().calls();
-                    if now != calls {
-                        (calls, since) = (now, Instant::now());
-                    }
-                    since.elapsed() >= BOOKS_QUIET
-                })
-                .await;
+        let (mut calls, mut since) = (self.provider.books().calls(), Instant::now());
+        holds(ACT_END_MAX, || {
+            let now = self.provider.books().calls();
+            if now != calls {
+                (calls, since) = (now, Instant::now());
             }
-        }
+            since.elapsed() >= BOOKS_QUIET
+        })
+        .await;
     }
 }
 

@@ -207,6 +207,7 @@ impl Intent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::times::{BOOKS_QUIET, CHARGE_TIMEOUT, PLAIN_TIMEOUT, SETTLES_WITHIN};
 
     #[test]
     fn the_same_seed_gives_the_same_weather_and_another_one_another() {
@@ -233,6 +234,14 @@ mod tests {
                 assert!(resets as usize * 10 < outage().count(), "seed {seed}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_late_is_late_for_every_caller_and_not_for_the_books() {
+        for limit in [PLAIN_TIMEOUT, CHARGE_TIMEOUT] {
+            assert!(limit < LATE);
+        }
+        assert!(LATE < SETTLES_WITHIN && LATE < BOOKS_QUIET);
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub(crate) const QUIET_BEFORE_KILL: Duration = ms(1500);
 pub(crate) const KILL_WAIT: Duration = ms(2000);
 /// How long the checkout is down before it is started again.
 pub(crate) const DOWN: Duration = ms(200);
-/// After so long without a call the provider's books are closed.
+/// After so long without a call the provider's books are closed: no call takes effect so late.
 pub(crate) const BOOKS_QUIET: Duration = ms(2000);
 /// How long an act waits for its end at most, after the last customer came.
 pub(crate) const ACT_END_MAX: Duration = ms(90_000);

@@ -2,6 +2,7 @@
 
 mod svg;
 mod table;
+mod text;
 mod view;
 
 use std::sync::Arc;

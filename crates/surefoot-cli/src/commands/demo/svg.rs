@@ -2,7 +2,8 @@
 
 use surefoot_demo::{Act, ActReport, Live, Report};
 
-use super::view::{calls_by_second, title};
+use super::text::title;
+use super::view::calls_by_second;
 
 const WIDTH: usize = 800;
 const ROW: usize = 190;

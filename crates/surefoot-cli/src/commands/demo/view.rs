@@ -6,25 +6,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use surefoot_demo::{Act, Live};
+use surefoot_demo::Live;
 
+use super::text;
 use crate::output::Output;
 
-/// How many seconds of calls the view draws.
-const SECONDS_SHOWN: usize = 48;
 /// How long a line on standard error stands for.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 /// The most looks that are kept of an act: some minutes.
 const LOOKS_MAX: usize = 4096;
 /// How far back the health of the pages looks.
 const HEALTH_OF: Duration = Duration::from_secs(3);
-/// Colours, as terminals number them.
-const RED: &str = "31";
-const GREEN: &str = "32";
-const YELLOW: &str = "33";
-/// From nothing to much.
-const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
 /// Shows an act while it is on.
 pub(super) struct View {
     screen: Screen,
@@ -65,13 +57,13 @@ impl View {
         match &self.screen {
             Screen::Drawn(bar) => {
                 let calls = calls_by_second(&history, live);
-                bar.set_message(screen(live, &calls, health(&history, live)));
+                bar.set_message(text::screen(live, &calls, health(&history, live)));
                 bar.tick();
             }
             Screen::Lines => {
                 if is_due(&history, live) {
                     // Nobody is left to be told when standard error is closed.
-                    let _ = writeln!(std::io::stderr(), "{}", line(live));
+                    let _ = writeln!(std::io::stderr(), "{}", text::line(live));
                 }
             }
             Screen::Nothing => {}
@@ -96,14 +88,6 @@ impl View {
 
     fn looks(&self) -> MutexGuard<'_, Vec<Live>> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// How an act is called before people.
-pub(super) const fn title(act: Act) -> &'static str {
-    match act {
-        Act::Plain => "act one: without protection",
-        Act::Guarded => "act two: with Surefoot",
     }
 }
 
@@ -141,69 +125,6 @@ fn is_due(history: &[Live], live: &Live) -> bool {
         || span(last) != span(live)
 }
 
-fn screen(live: &Live, calls: &[u64], (good, views): (u64, u64)) -> String {
-    let from = calls.len().saturating_sub(SECONDS_SHOWN);
-    let now = calls.iter().rev().nth(1).or(calls.last()).copied();
-    let checkout = match &live.breaker {
-        _ if live.is_down => paint(RED, "killed, and started again"),
-        Some(breaker) if breaker == "closed" => "breaker closed".to_owned(),
-        Some(breaker) => paint(YELLOW, &format!("breaker {breaker}")),
-        None => "no breaker".to_owned(),
-    };
-    [
-        format!(
-            "Black Friday, {}  {:>3} s",
-            title(live.act),
-            live.elapsed.as_secs()
-        ),
-        format!("  {}", live.phase.told()),
-        String::new(),
-        format!(
-            "  provider calls/s  {:>4}  {}",
-            now.unwrap_or(0),
-            sparks(&calls[from..])
-        ),
-        format!(
-            "  in all            {:>4}  for {} orders; asked {} times",
-            live.calls, live.placed, live.asked
-        ),
-        format!("  checkout                {checkout}"),
-        format!(
-            "  queue             {:>4}  of them {} asked about; {} customers wait",
-            live.queue, live.verifying, live.open
-        ),
-        format!(
-            "  click to outcome        p50 {}  p99 {}",
-            seconds(live.p50),
-            seconds(live.p99)
-        ),
-        format!("  charged twice     {}", damage(live.charged_twice)),
-        format!(
-            "  product page            {} {}",
-            paint(if good == views { GREEN } else { RED }, &gauge(good, views)),
-            percent(good, views)
-        ),
-    ]
-    .join("\n")
-}
-
-fn line(live: &Live) -> String {
-    format!(
-        "{:>3} s  {}; {}; calls {}, asked {}, orders {}, open {}, queue {}, breaker {}, charged twice {}, pages {}",
-        live.elapsed.as_secs(),
-        title(live.act),
-        live.phase.told(),
-        live.calls,
-        live.asked,
-        live.placed,
-        live.open,
-        live.queue,
-        live.breaker.as_deref().unwrap_or("none"),
-        live.charged_twice,
-        percent(live.views_good, live.views),
-    )
-}
-
 /// Views of pages that ended in the last seconds: those that showed a page in time, and all.
 fn health(history: &[Live], live: &Live) -> (u64, u64) {
     let recent = |look: &&Live| look.act == live.act && look.elapsed + HEALTH_OF >= live.elapsed;
@@ -214,52 +135,9 @@ fn health(history: &[Live], live: &Live) -> (u64, u64) {
     )
 }
 
-fn damage(count: u64) -> String {
-    let text = format!("{count:>4}");
-    if count > 0 { paint(RED, &text) } else { text }
-}
-
-/// The text in a colour, unless the user wants none.
-fn paint(colour: &str, text: &str) -> String {
-    if std::env::var_os("NO_COLOR").is_some() {
-        return text.to_owned();
-    }
-    format!("\u{1b}[{colour}m{text}\u{1b}[0m")
-}
-
-fn sparks(calls: &[u64]) -> String {
-    let most = calls.iter().copied().max().unwrap_or(0).max(1);
-    let spark = |calls: &u64| {
-        let step = calls * (BARS.len() as u64 - 1) / most;
-        BARS[usize::try_from(step).unwrap_or(0).min(BARS.len() - 1)]
-    };
-    calls.iter().map(spark).collect()
-}
-
-fn gauge(good: u64, all: u64) -> String {
-    const CELLS: u64 = 20;
-    let full = good * CELLS / all.max(1);
-    (0..CELLS)
-        .map(|cell| if cell < full { '█' } else { '░' })
-        .collect()
-}
-
-fn percent(good: u64, all: u64) -> String {
-    if all == 0 {
-        return "-".to_owned();
-    }
-    // Down, so that only all is 100 %.
-    let tenths = good * 1000 / all;
-    format!("{}.{} %", tenths / 10, tenths % 10)
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
-}
-
 #[cfg(test)]
 mod tests {
-    use surefoot_demo::Phase;
+    use surefoot_demo::{Act, Phase};
 
     use super::*;
 
@@ -295,15 +173,6 @@ mod tests {
         ];
         let last = live(Act::Guarded, 3500, 9);
         assert_eq!(calls_by_second(&history, &last), [5, 2, 0, 2]);
-    }
-
-    #[test]
-    fn only_all_is_a_hundred_percent() {
-        assert_eq!(percent(9999, 10_000), "99.9 %");
-        assert_eq!(percent(10_000, 10_000), "100.0 %");
-        assert_eq!(percent(0, 0), "-");
-        assert_eq!(sparks(&[0, 5, 10]), "▁▄█");
-        assert_eq!(gauge(1, 2).chars().filter(|cell| *cell == '█').count(), 10);
     }
 
     #[test]

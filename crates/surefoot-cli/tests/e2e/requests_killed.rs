@@ -209,6 +209,18 @@ impl Scene {
         }
     }
 
+    /// What is on record of the request whose outcome nobody knows.
+    fn a_person_sees_it(&self) {
+        let mut arguments = vec!["requests", "list", "--key", "k"];
+        if let Some(database) = &self.database {
+            arguments.extend(["--database", database]);
+        }
+        let listed = tokio::task::block_in_place(|| self.folder.answer(&arguments));
+        let state = listed["requests"][0]["state"].as_str();
+        // Its lapse may not be written down yet, which due_at then says.
+        assert!(matches!(state, Some("unknown" | "claimed")), "{listed}");
+    }
+
     /// What the next proxy tells, while the service cannot be asked and then when it can.
     async fn after_death(&self, place: Place) {
         let provider = &self.provider;
@@ -223,6 +235,7 @@ impl Scene {
             .await;
             let is_unknown = last.is(409, "", "outcome-unknown");
             assert!(is_unknown, "honest-unknown: {place:?}: {last:?}");
+            self.a_person_sees_it();
         }
         provider.witnesses(true);
         until("the service was asked", async || {

@@ -94,16 +94,15 @@ pub(super) async fn run(line: Arc<Line>) {
         let wait = match line.take(room).await {
             Ok(taken) => {
                 rest.reset();
-                // As many as were asked for: there may be more, and the room says whether it is looked for.
-                let again = taken.len() == room && under_way.len() + taken.len() < most;
+                // One take is bounded, so there may be more.
+                let wait = match taken.len() {
+                    0 => line.dice.around(line.poll),
+                    _ => Duration::ZERO,
+                };
                 for held in taken {
                     under_way.spawn(held.deliver());
                 }
-                if again {
-                    Duration::ZERO
-                } else {
-                    line.dice.around(line.poll)
-                }
+                wait
             }
             Err(_) => rest.after_failure(&line.dice),
         };

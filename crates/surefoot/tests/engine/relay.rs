@@ -385,6 +385,23 @@ async fn no_more_are_delivered_at_once_than_the_policy_says() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_backlog_is_taken_without_a_rest() {
+    let world = World::new();
+    let messages: Vec<_> = (0..250)
+        .map(|number| message(&format!("x-{number}"), None))
+        .collect();
+    world.append(&messages).await;
+    let wide = DeliveryPolicy {
+        concurrency: 1000,
+        ..policy()
+    };
+    let silent = world.sink(|_| std::future::pending());
+    let _relay = with(world.relay(), wide, silent).start().await.unwrap();
+    sleep(Duration::from_millis(100)).await;
+    assert_eq!(world.given().len(), 250, "no poll was waited for");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_lost_relay_had_is_delivered_by_another() {
     let world = World::new();
     world.append(&of_keys(&["a-1", "a-2"])).await;

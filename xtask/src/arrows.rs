@@ -83,7 +83,7 @@ const HOUSES: &[House] = &[
     },
     House {
         name: "surefoot-bench",
-        uses: &["surefoot-core", "surefoot", "surefoot-store"],
+        uses: &["surefoot-core", "surefoot", "surefoot-http", "surefoot-store"],
         tests_use: &[TESTKIT],
     },
     House {

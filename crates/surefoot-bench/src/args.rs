@@ -2,7 +2,7 @@
 
 /// How it is called.
 const USAGE: &str =
-    "usage: surefoot-bench [sqlite|postgres|all] [--quick] [--only enqueue|throughput|pick-up]
+    "usage: surefoot-bench [sqlite|postgres|all] [--quick] [--only enqueue|throughput|pick-up|front-door]
        surefoot-bench soak [sqlite|postgres|all] [--jobs 1000000] [--idle-seconds 60]";
 
 /// How many jobs a soak runs at most.
@@ -42,6 +42,17 @@ pub(crate) enum Part {
     Enqueue,
     Throughput,
     PickUp,
+    FrontDoor,
+}
+
+impl Part {
+    /// In the order of the table.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Enqueue,
+        Self::Throughput,
+        Self::PickUp,
+        Self::FrontDoor,
+    ];
 }
 
 /// How to soak.
@@ -100,8 +111,9 @@ fn part(name: Option<String>) -> Result<Part, String> {
         Some("enqueue") => Ok(Part::Enqueue),
         Some("throughput") => Ok(Part::Throughput),
         Some("pick-up") => Ok(Part::PickUp),
+        Some("front-door") => Ok(Part::FrontDoor),
         _ => Err(format!(
-            "--only takes enqueue, throughput or pick-up\n{USAGE}"
+            "--only takes enqueue, throughput, pick-up or front-door\n{USAGE}"
         )),
     }
 }
@@ -145,6 +157,10 @@ mod tests {
         assert_eq!(
             parsed("--only pick-up"),
             Ok(measure(ALL, false, Some(Part::PickUp)))
+        );
+        assert_eq!(
+            parsed("--only front-door"),
+            Ok(measure(ALL, false, Some(Part::FrontDoor)))
         );
         assert_eq!(
             parsed("soak sqlite --jobs 5000 --idle-seconds 3"),

@@ -8,6 +8,7 @@
 //! real engine over the real stores through their public doors. It must never change how they work.
 
 mod args;
+mod door;
 mod floor;
 mod host;
 mod jobs;

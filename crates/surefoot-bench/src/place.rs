@@ -5,12 +5,14 @@ use std::sync::Arc;
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
 use surefoot_core::port::Store;
+use surefoot_store::Ports;
 use tempfile::TempDir;
 
 use crate::Outcome;
 use crate::args::Databases;
 use crate::floor::Floor;
 use crate::floor::postgres::PostgresFloor;
+use crate::floor::request::RequestFloor;
 use crate::floor::server;
 use crate::floor::sqlite::SqliteFloor;
 
@@ -97,14 +99,34 @@ impl Ground {
 impl Place {
     /// A store on it, with connections of its own.
     pub(crate) async fn store(&self) -> Outcome<Arc<dyn Store>> {
+        Ok(surefoot_store::open(&self.url()).await?)
+    }
+
+    /// All ports of such a store.
+    pub(crate) async fn ports(&self) -> Outcome<Ports> {
+        Ok(surefoot_store::open_ports(&self.url()).await?)
+    }
+
+    fn url(&self) -> String {
         match self {
             Self::Sqlite(folder) => {
-                let file = folder.path().join("surefoot.db");
-                Ok(surefoot_store::open(&format!("sqlite:{}", file.display())).await?)
+                format!("sqlite:{}", folder.path().join("surefoot.db").display())
             }
+            Self::Postgres { server, name } => server
+                .as_ref()
+                .clone()
+                .database(name)
+                .to_url_lossy()
+                .to_string(),
+        }
+    }
+
+    /// The writes of a front door by hand, beside it, with so many connections where the database has them.
+    pub(crate) async fn request_floor(&self, connections: u32) -> Outcome<RequestFloor> {
+        match self {
+            Self::Sqlite(folder) => RequestFloor::sqlite(&folder.path().join("floor.db")),
             Self::Postgres { server, name } => {
-                let url = server.as_ref().clone().database(name).to_url_lossy();
-                Ok(surefoot_store::open(url.as_str()).await?)
+                RequestFloor::postgres(server.as_ref().clone().database(name), connections).await
             }
         }
     }

@@ -3,6 +3,7 @@
 //! itself; it must never touch Surefoot's tables.
 
 pub(crate) mod postgres;
+pub(crate) mod request;
 pub(crate) mod server;
 pub(crate) mod sqlite;
 

@@ -163,7 +163,7 @@ fn fresh(path: &Path) -> Outcome<Connection> {
     Ok(connection)
 }
 
-fn open(path: &Path) -> Outcome<Connection> {
+pub(super) fn open(path: &Path) -> Outcome<Connection> {
     let connection = Connection::open(path)?;
     connection.execute_batch(PRAGMAS)?;
     Ok(connection)

@@ -1,6 +1,7 @@
 //! What is measured, in the order of the table.
 
 mod enqueue;
+mod front_door;
 mod pick_up;
 mod throughput;
 
@@ -51,7 +52,7 @@ pub(crate) async fn run(wanted: &Measure) -> Outcome<()> {
     for ground in Ground::of(wanted.databases)? {
         let before = host::load();
         let described = ground.described().await?;
-        for part in [Part::Enqueue, Part::Throughput, Part::PickUp] {
+        for part in Part::ALL {
             if wanted.only.is_some_and(|only| only != part) {
                 continue;
             }
@@ -59,6 +60,7 @@ pub(crate) async fn run(wanted: &Measure) -> Outcome<()> {
                 Part::Enqueue => enqueue::measure(&ground, effort, &mut rows).await?,
                 Part::Throughput => throughput::measure(&ground, effort, &mut rows).await?,
                 Part::PickUp => pick_up::measure(&ground, effort, &mut rows).await?,
+                Part::FrontDoor => front_door::measure(&ground, effort, &mut rows).await?,
             }
         }
         heads.push(format!(

@@ -1,0 +1,93 @@
+//! On SQLite: one connection that writes, a few that read, on the threads that block.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::{ASKED, DOCUMENT};
+use crate::Outcome;
+use crate::floor::sqlite::open;
+
+const TABLE: &str = "-- floor: an empty table
+    create table raw_request (
+        tenant text not null,
+        key text not null,
+        asked blob not null,
+        claimed_at integer not null,
+        state text not null,
+        document text not null,
+        body blob,
+        primary key (tenant, key)
+    ) strict";
+const CLAIM: &str = "-- floor: claim a key
+    insert into raw_request (tenant, key, asked, claimed_at, state, document)
+    values ('default', ?1, ?2, ?3, 'claimed', ?4) on conflict do nothing";
+const FINISH: &str = "-- floor: keep the answer
+    update raw_request set state = 'finished', document = ?2, body = ?3 where tenant = 'default' and key = ?1";
+const STORED: &str = "-- floor: the answer
+    select body from raw_request where tenant = 'default' and key = ?1";
+
+/// As many as the store has.
+const READERS: usize = 3;
+
+/// The connections.
+#[derive(Clone)]
+pub(crate) struct Requests {
+    writer: Arc<Mutex<Connection>>,
+    readers: Arc<[Mutex<Connection>; READERS]>,
+}
+
+impl Requests {
+    pub(super) fn open(file: &Path) -> Outcome<Self> {
+        let writer = open(file)?;
+        writer.execute_batch(TABLE)?;
+        let reader = || open(file).map(Mutex::new);
+        Ok(Self {
+            readers: Arc::new([reader()?, reader()?, reader()?]),
+            writer: Arc::new(Mutex::new(writer)),
+        })
+    }
+
+    pub(super) async fn claim(&self, key: String) -> Outcome<bool> {
+        self.write(move |connection| {
+            let mut claim = connection.prepare_cached(CLAIM)?;
+            let rows = claim.execute((key, ASKED, 1_790_000_000_000_000_i64, DOCUMENT))?;
+            Ok(rows == 1)
+        })
+        .await
+    }
+
+    pub(super) async fn finish(&self, key: String, body: Vec<u8>) -> Outcome<()> {
+        self.write(move |connection| {
+            let mut finish = connection.prepare_cached(FINISH)?;
+            finish.execute((key, DOCUMENT, body))?;
+            Ok(())
+        })
+        .await
+    }
+
+    pub(super) async fn stored(&self, key: String) -> Outcome<Option<Vec<u8>>> {
+        let readers = Arc::clone(&self.readers);
+        tokio::task::spawn_blocking(move || {
+            let reader = &readers[fastrand::usize(..READERS)];
+            let connection = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut stored = connection.prepare_cached(STORED)?;
+            let body: Option<Option<Vec<u8>>> =
+                stored.query_row([key], |row| row.get(0)).optional()?;
+            Ok(body.flatten())
+        })
+        .await?
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Outcome<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let writer = Arc::clone(&self.writer);
+        tokio::task::spawn_blocking(move || {
+            work(&writer.lock().unwrap_or_else(PoisonError::into_inner))
+        })
+        .await?
+    }
+}

@@ -9,8 +9,7 @@ use surefoot_core::port::{By, EffectWrite, EffectWritten, Replay, ReplayEffect};
 use surefoot_core::time::Timestamp;
 
 use super::Client;
-use super::effect::{CROWDED, ROUNDS_MAX};
-use crate::effect::{tell_changed, tell_disputed};
+use crate::effect::{CROWDED, ROUNDS_MAX, tell_changed, tell_disputed};
 
 /// What became of the word of a witness.
 #[derive(Clone, Debug, PartialEq, Eq)]

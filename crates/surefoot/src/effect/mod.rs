@@ -4,6 +4,9 @@
 //! down, look at the node's own clock, call, decide, write down. Nothing is ever sent before its row is durable, nor when
 //! the store's answer came too late, nor a second time without a witness.
 //!
+//! `steps` decides each step, for a pull worker too; `run` takes them for a handler, with `ask` and `record`. `book` is what
+//! one attempt knows, `write` how it is kept, `pace` when a call may leave, `tell` who hears of it.
+//!
 //! - [`EffectDraft`] and [`EffectCall`]: the chain. [`Verify`], [`SameKey`], [`AtMostOnce`], [`Repeatable`]: what an
 //!   unknown outcome means. Without one of them there is nothing to call:
 //!
@@ -22,20 +25,24 @@
 //! }
 //! ```
 
+mod ask;
 mod book;
 mod chain;
-mod outrun;
 mod pace;
+mod record;
 mod recover;
 mod run;
 mod step;
+mod steps;
 mod tell;
 mod write;
 
 pub(crate) use book::{Book, present};
 pub use chain::{Applied, EffectCall, EffectDraft};
-pub(crate) use outrun::{After, outrun};
-pub(crate) use pace::{LEAVE_WITHIN, checked, refusal_to_send};
+pub(crate) use pace::{LEAVE_WITHIN, checked, lease_until};
 pub use recover::{AtMostOnce, Recover, Repeatable, SameKey, Verify, VerifyBy};
 pub(crate) use step::step;
+pub(crate) use steps::{
+    After, CROWDED, ROUNDS_MAX, Todo, is_under_way, on_answer, to_person, todo,
+};
 pub(crate) use tell::{tell_changed, tell_disputed, tell_left_open, tell_verified};

@@ -36,6 +36,11 @@ pub(crate) fn call_limit(
     declared.unwrap_or(allowed).min(left)
 }
 
+/// Until when a lease must hold so that a call of this length that leaves as late as `leaves_by` ends within it.
+pub(crate) fn lease_until(leaves_by: Timestamp, timeout: Duration) -> Timestamp {
+    leaves_by.after(timeout).after(EffectTerms::MARGIN)
+}
+
 /// What contradicts itself in an effect as it was declared.
 pub(crate) fn checked(
     terms: EffectTerms,
@@ -88,7 +93,7 @@ impl Refusal {
 
 /// Whether an effect whose record is `known` must not be sent by this attempt. A first call is barred by the deadline only:
 /// the job got so far, and goes on.
-pub(crate) fn refusal_to_send(
+pub(super) fn refusal_to_send(
     known: Option<&Effect>,
     job: &LeasedJob,
     policy: &JobPolicy,

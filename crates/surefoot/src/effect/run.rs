@@ -3,32 +3,25 @@
 use std::future::Future;
 use std::time::Duration;
 
-use surefoot_core::classify::{Certainty, Class};
-use surefoot_core::effect::{
-    Answer, Asked, Begin, Declared, Effect, EffectState, EffectTerms, Unknown, Verdict, VerifyPlan,
-    answered, asked, begin,
-};
+use surefoot_core::effect::{Answer, Declared, Effect, EffectTerms, Unknown};
 use surefoot_core::failure::Failure;
 use surefoot_core::id::{DependencyName, EffectName, ProviderKey};
 use surefoot_core::payload::Payload;
-use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
+use super::ask::{ask, hand_over};
 use super::book::Book;
 use super::chain::{Applied, unsound};
-use super::outrun::{After, after_witness, left_at};
-use super::pace::{LEAVE_WITHIN, PUT_OFF, call_limit, checked, refusal_to_send};
+use super::pace::{LEAVE_WITHIN, PUT_OFF, call_limit, checked, lease_until};
+use super::record::{conclude, record, told};
 use super::recover::Recover;
-use super::tell;
+use super::steps::{CROWDED, ROUNDS_MAX, Todo, todo};
 use super::write::Written;
 use crate::bounded::STORE_TIMEOUT;
 use crate::checklist::EffectAnswers;
 use crate::cx::Cx;
 use crate::job::Outcome;
-
-/// How often somebody else may write first before an attempt gives up.
-const ROUNDS_MAX: usize = 8;
 
 const TOO_LATE: &str = "the store answered too late for the call to leave, so nothing was sent";
 
@@ -125,29 +118,26 @@ async fn prepare(cx: &Cx, call: &Call, recovery: &mut Recover<'_>) -> Outcome<Re
     let book = cx.book();
     for _ in 0..ROUNDS_MAX {
         let (now, decided_at) = (book.now(), Instant::now());
-        let leaves_by = now.after(LEAVE_WITHIN);
         let declared = declared(cx, call, recovery.unknown, now);
         let known = book.known(call.place);
-        match begin(known.as_ref(), &declared, book.job(), leaves_by, now) {
-            Begin::Return(result) => return Ok(Ready::Known(result)),
-            Begin::Changed(name) => return Err(changed(book, &declared, &name)),
-            Begin::AskAt(_, error) => return Err(book.doubts(&error)),
-            Begin::Person(error) => return Err(hand_over(cx, known, &error).await),
-            Begin::Ask(effect) => ask(cx, &effect, recovery).await?,
-            Begin::Send(effect) => {
-                let cancelled = book.running().is_cancel_requested();
-                let refusal =
-                    refusal_to_send(known.as_ref(), book.job(), book.policy(), cancelled, now);
-                if let Some(refusal) = refusal {
-                    return Err(book.refuses(refusal));
-                }
+        let holder = (&**book.job(), book.policy());
+        let cancelled = book.running().is_cancel_requested();
+        let leaves_by = now.after(LEAVE_WITHIN);
+        match todo(known.as_ref(), &declared, holder, cancelled, leaves_by, now) {
+            Todo::Return(result) => return Ok(Ready::Known(result)),
+            Todo::Changed(name) => return Err(changed(book, &declared, &name)),
+            Todo::AskAt(_, error) => return Err(book.doubts(&error)),
+            Todo::Person(error) => return Err(hand_over(cx, known, &error).await),
+            Todo::Refuse(refusal) => return Err(book.refuses(refusal)),
+            Todo::Ask(effect) => ask(cx, &effect, recovery).await?,
+            Todo::Send(effect) => {
                 if let Some(ready) = leave(cx, effect, decided_at).await? {
                     return Ok(ready);
                 }
             }
         }
     }
-    Err(Failure::rate_limited(PUT_OFF, "others kept writing about this effect").not_sent())
+    Err(Failure::rate_limited(PUT_OFF, CROWDED).not_sent())
 }
 
 /// The effect as the core is told of it: its time-out is cut to what is left of the attempt and to the job's deadline.
@@ -180,7 +170,7 @@ async fn leave(cx: &Cx, effect: Box<Effect>, decided_at: Instant) -> Outcome<Opt
     let leave_by = decided_at + LEAVE_WITHIN;
     let lease_until = effect
         .leaves_by
-        .map(|leaves_by| leaves_by.after(timeout).after(EffectTerms::MARGIN));
+        .map(|leaves_by| lease_until(leaves_by, timeout));
     match book.write(&effect, lease_until, leave_by).await {
         Written::Done if Instant::now() < leave_by => {
             let ends_at = Instant::now() + timeout;
@@ -198,73 +188,6 @@ async fn leave(cx: &Cx, effect: Box<Effect>, decided_at: Instant) -> Outcome<Opt
     }
 }
 
-/// Asks the provider what became of the effect and writes it down. An error ends the run.
-async fn ask(cx: &Cx, effect: &Effect, recovery: &mut Recover<'_>) -> Outcome<()> {
-    let book = cx.book();
-    // Where the attempt ends before there is an answer, this is what it came to.
-    let no_answer =
-        book.doubts(&format!("no answer yet as to what became of {}", effect.name).into());
-    let Some(ask) = &mut recovery.ask else {
-        return Err(no_answer);
-    };
-    let asked_at = book.now();
-    let verdict = ask.once(effect.key(), cx.time_left()).await;
-    if let Some(client) = book.client() {
-        tell::tell_verified(client, &book.job().kind, effect, &verdict);
-    }
-    judge(cx, effect, verdict, &ask.plan, asked_at).await
-}
-
-/// Writes down what follows from a verdict on a question that was asked at `asked_at`: what the provider looked up then says
-/// nothing about what came later, however long the answer took.
-async fn judge(
-    cx: &Cx,
-    effect: &Effect,
-    verdict: Verdict,
-    plan: &VerifyPlan,
-    asked_at: Timestamp,
-) -> Outcome<()> {
-    let book = cx.book();
-    let (next, follows) = asked(effect, verdict, plan, asked_at, book.now(), book.roll());
-    match book.write(&next, None, write_until(cx)).await {
-        Written::Done => match follows {
-            Asked::Return(_) | Asked::Send => Ok(()),
-            Asked::AskAt(_, error) | Asked::Person(error) => Err(book.doubts(&error)),
-        },
-        // A witness came first: what it said is decided on.
-        Written::Changed(on_record) => {
-            book.learn(effect.place, on_record.map(|effect| *effect));
-            Ok(())
-        }
-        Written::Lost => Err(book.loses("the lease was lost while the provider was asked".into())),
-        Written::Unsure => {
-            Err(book.doubts(&"what the provider said could not be written down".into()))
-        }
-    }
-}
-
-/// A person decides: that is written down, so that it holds whatever the handler makes of it.
-async fn hand_over(cx: &Cx, known: Option<Effect>, error: &ErrorText) -> Failure {
-    let book = cx.book();
-    let open = known.filter(|effect| match effect.state {
-        EffectState::NeedsHuman { .. } => false,
-        EffectState::Intended { .. }
-        | EffectState::Confirmed { .. }
-        | EffectState::Rejected { .. }
-        | EffectState::Unknown { .. }
-        | EffectState::Absent { .. } => true,
-    });
-    if let Some(effect) = open {
-        let verdict = Verdict::NeedsHuman(error.clone());
-        match judge(cx, &effect, verdict, &VerifyPlan::default(), book.now()).await {
-            Err(failure) => return failure,
-            // A witness came first; the next attempt goes by what it said.
-            Ok(()) => return book.doubts(error),
-        }
-    }
-    book.doubts(error)
-}
-
 /// The job was begun by other code.
 pub(super) fn changed(book: &Book, declared: &Declared, name: &EffectName) -> Failure {
     let place = declared.place;
@@ -274,84 +197,4 @@ pub(super) fn changed(book: &Book, declared: &Declared, name: &EffectName) -> Fa
         declared.name
     );
     book.park(Failure::permanent(text).not_sent())
-}
-
-/// What a failed call says about its effect.
-fn told(failure: &Failure) -> Answer {
-    let text = failure.text.clone();
-    match failure.certainty() {
-        Certainty::NotSent => Answer::NotSent(text),
-        Certainty::Rejected => Answer::Rejected(text),
-        // Without a result nothing can be kept: somebody has to say what it was.
-        Certainty::MaybeApplied | Certainty::Applied => Answer::MaybeApplied(text),
-    }
-}
-
-/// Writes an answer down and returns the effect as it is on record then. Where a witness came first, its word stands, and
-/// another answer is a dispute.
-async fn record(cx: &Cx, sent: Effect, answer: Answer) -> Outcome<Effect> {
-    let book = cx.book();
-    let ended_at = book.now();
-    let mut next = answered(&sent, answer.clone(), left_at(&answer, ended_at), ended_at);
-    let mut disputed = false;
-    for _ in 0..ROUNDS_MAX {
-        match book.write(&next, None, write_until(cx)).await {
-            Written::Done => {
-                if let Some(client) = book.client().filter(|_| disputed) {
-                    tell::tell_disputed(client, &book.job().kind, &next);
-                }
-                return Ok(next);
-            }
-            Written::Lost => return Err(book.loses(said_late(&sent, &answer))),
-            Written::Unsure => {
-                let text = format!("what became of {} could not be written down", sent.name);
-                return Err(book.doubts(&text.into()));
-            }
-            Written::Changed(on_record) => {
-                book.learn(sent.place, on_record.as_deref().cloned());
-                // The row of a call that did not leave never came to be.
-                let Some(on_record) = on_record else {
-                    return Ok(next);
-                };
-                match after_witness(&on_record, &sent, &answer, book.now()) {
-                    After::Stands => return Ok(*on_record),
-                    After::Write(effect) => (next, disputed) = (*effect, false),
-                    After::Dispute(effect) => (next, disputed) = (*effect, true),
-                }
-            }
-        }
-    }
-    Err(book.doubts(&"others kept writing about this effect".into()))
-}
-
-/// What a holder that lost its lease has to say, for its attempt's record.
-fn said_late(effect: &Effect, answer: &Answer) -> ErrorText {
-    let name = &effect.name;
-    match answer {
-        Answer::Applied { result, .. } => format!("{name} was applied: {}", result.as_str()),
-        Answer::Rejected(error) => format!("{name} was rejected: {error}"),
-        Answer::NotSent(error) => format!("{name} was not sent: {error}"),
-        Answer::MaybeApplied(error) => format!("{name} may have been applied: {error}"),
-    }
-    .into()
-}
-
-/// What the handler is told.
-fn conclude(book: &Book, effect: &Effect, failure: Option<Failure>) -> Outcome<Payload> {
-    let failure = failure.unwrap_or_else(|| Failure::unknown("a witness disputes the answer"));
-    match &effect.state {
-        EffectState::Confirmed { result, .. } => Ok(result.clone()),
-        EffectState::Rejected { .. } | EffectState::Absent { .. } => Err(failure),
-        EffectState::NeedsHuman { error, .. } => Err(book.doubts(error)),
-        EffectState::Unknown { .. } | EffectState::Intended { .. } => match effect.terms.unknown {
-            Unknown::Verify { .. } | Unknown::AtMostOnce => Err(book.doubts(&failure.text)),
-            // Put off, it is sent again under its key and uses up no attempt; the effect stays in doubt.
-            Unknown::SameKey { .. } if failure.put_off => Err(failure),
-            Unknown::SameKey { .. } => Err(Failure {
-                class: Class::Unknown,
-                ..failure
-            }),
-            Unknown::Step | Unknown::Repeatable => Err(failure),
-        },
-    }
 }

@@ -11,12 +11,10 @@ use surefoot_core::payload::Payload;
 
 use super::chain::{unreadable, unsound};
 use super::run::{changed, write_until};
+use super::steps::ROUNDS_MAX;
 use super::write::Written;
 use crate::cx::Cx;
 use crate::job::Outcome;
-
-/// How often somebody else may write first before a step is given up.
-const ROUNDS_MAX: usize = 4;
 
 /// Computes a step, or returns its kept result.
 pub(crate) async fn step<T, F, Fut>(

@@ -172,6 +172,33 @@ async fn what_is_appended_while_its_line_ends_is_delivered() {
 }
 
 #[tokio::test]
+async fn a_take_waits_for_one_that_is_open_and_takes_nothing_of_it() {
+    let options = scratch();
+    let schema = options.schema.clone();
+    let store = PostgresStore::open_with(options).await.unwrap();
+    subscribe(&store, Since::Now).await.unwrap();
+    let messages = [message("m-1", None), message("m-2", Some("k"))];
+    store.append(&messages).await.unwrap();
+    let mut other = connection().await;
+    let mut tx = other.begin().await.unwrap();
+    let now = START.as_micros();
+    let sql = format!(
+        "select number from {schema}.take_deliveries('s', 'v', {now}, {}, 10, 10, 100)",
+        now + 40_000_000
+    );
+    let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut *tx).await;
+    assert_eq!(rows.unwrap().len(), 2);
+    let twin = tokio::spawn({
+        let store = store.clone();
+        async move { take(&store).await }
+    });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!twin.is_finished());
+    tx.commit().await.unwrap();
+    assert_eq!(twin.await.unwrap(), [], "a key has one holder");
+}
+
+#[tokio::test]
 async fn a_subscription_waits_for_appends_that_are_open() {
     let store = store().await;
     let mut other = connection().await;

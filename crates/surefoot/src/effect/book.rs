@@ -1,10 +1,9 @@
-//! What one attempt knows of its job's effects: what was on record when it began, and what it wrote since. At the end of
-//! the attempt it says what is in doubt, whatever the handler says.
+//! What one attempt knows of its job's effects: what was on record when it began, and what it wrote since. It holds a
+//! [`Page`] behind a lock and a [`Desk`] to write at; at the end of the attempt it says what is in doubt.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use surefoot_core::effect::{Doubt, EFFECTS_MAX, Effect, doubt};
+use surefoot_core::effect::{EFFECTS_MAX, Effect};
 use surefoot_core::failure::Failure;
 use surefoot_core::job::LeasedJob;
 use surefoot_core::policy::JobPolicy;
@@ -12,12 +11,13 @@ use surefoot_core::port::EffectWrite;
 use surefoot_core::settle::{Report, Settlement};
 use surefoot_core::text::ErrorText;
 use surefoot_core::time::{Roll, Timestamp};
-use surefoot_core::timeouts::TimeoutKind;
 use tokio::time::Instant;
 
+use super::desk::Desk;
 use super::pace::Refusal;
+use super::page::Page;
 use super::tell;
-use super::write::{Written, write};
+use super::write::Written;
 use crate::checklist::EffectAnswers;
 use crate::client::Client;
 use crate::cx::CancelCause;
@@ -33,36 +33,6 @@ pub(crate) struct Book {
     page: Mutex<Page>,
 }
 
-/// Where it is written.
-#[derive(Debug)]
-enum Desk {
-    Store(Client),
-    /// Nowhere: the handler was called by hand.
-    Alone {
-        base: Timestamp,
-        started: Instant,
-        policy: Box<JobPolicy>,
-    },
-}
-
-#[derive(Debug, Default)]
-struct Page {
-    known: BTreeMap<u32, Effect>,
-    places: u32,
-    /// A call of this attempt may have left.
-    sent: bool,
-    /// What this attempt came to and could not settle.
-    doubted: Option<ErrorText>,
-    /// Nothing more is done in this attempt, and this is what it reports.
-    parked: Option<Failure>,
-    /// The lease was found lost, and what there was to say then.
-    lost: Option<ErrorText>,
-    /// Something was not sent because the job's deadline had passed.
-    too_late: bool,
-    /// What the handler was given for its own transaction.
-    handed: Option<Settlement>,
-}
-
 impl Book {
     pub(crate) fn new(client: Client, job: Arc<LeasedJob>, running: Arc<Running>) -> Self {
         Self::at(Desk::Store(client), job, running)
@@ -70,12 +40,7 @@ impl Book {
 
     /// A book that is written nowhere.
     pub(crate) fn alone(job: Arc<LeasedJob>, running: Arc<Running>) -> Self {
-        let desk = Desk::Alone {
-            base: job.state.started_at,
-            started: Instant::now(),
-            policy: Box::default(),
-        };
-        Self::at(desk, job, running)
+        Self::at(Desk::alone(job.state.started_at), job, running)
     }
 
     fn at(desk: Desk, job: Arc<LeasedJob>, running: Arc<Running>) -> Self {
@@ -100,10 +65,7 @@ impl Book {
     }
 
     pub(crate) fn policy(&self) -> &JobPolicy {
-        match &self.desk {
-            Desk::Store(client) => client.policies().policy(&self.job.kind),
-            Desk::Alone { policy, .. } => policy,
-        }
+        self.desk.policy(&self.job.kind)
     }
 
     /// The effects that the job's kind is held to, where it is.
@@ -112,38 +74,25 @@ impl Book {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        match &self.desk {
-            Desk::Store(client) => client.now(),
-            Desk::Alone { base, started, .. } => base.after(started.elapsed()),
-        }
+        self.desk.now()
     }
 
     pub(crate) fn roll(&self) -> Roll {
-        match &self.desk {
-            Desk::Store(client) => client.dice().roll(),
-            Desk::Alone { .. } => Roll(0),
-        }
+        self.desk.roll()
     }
 
     pub(super) fn client(&self) -> Option<&Client> {
-        match &self.desk {
-            Desk::Store(client) => Some(client),
-            Desk::Alone { .. } => None,
-        }
+        self.desk.client()
     }
 
     /// Takes in what is on record.
     pub(crate) fn load(&self, effects: Vec<Effect>) {
-        self.page(|page| page.known.extend(effects.into_iter().map(|e| (e.place, e))));
+        self.page(|page| page.load(effects));
     }
 
     /// The place of the effect that the handler comes to.
     pub(crate) fn next_place(&self) -> u32 {
-        self.page(|page| {
-            let place = page.places;
-            page.places = place.saturating_add(1);
-            place
-        })
+        self.page(Page::next_place)
     }
 
     pub(super) fn known(&self, place: u32) -> Option<Effect> {
@@ -152,10 +101,7 @@ impl Book {
 
     /// What somebody else wrote.
     pub(super) fn learn(&self, place: u32, on_record: Option<Effect>) {
-        self.page(|page| match on_record {
-            Some(effect) => drop(page.known.insert(place, effect)),
-            None => drop(page.known.remove(&place)),
-        });
+        self.page(|page| page.learn(place, on_record));
     }
 
     /// Whether this attempt may do anything more, at this place.
@@ -177,17 +123,12 @@ impl Book {
         lease_until: Option<Timestamp>,
         until: Instant,
     ) -> Written {
-        let written = match &self.desk {
-            Desk::Alone { .. } => Written::Done,
-            Desk::Store(client) => {
-                let effect = EffectWrite {
-                    effect: effect.clone(),
-                    fence: Some(self.job.state.epoch),
-                    lease_until,
-                };
-                write(client, effect, until).await
-            }
+        let write = EffectWrite {
+            effect: effect.clone(),
+            fence: Some(self.job.state.epoch),
+            lease_until,
         };
+        let written = self.desk.write(write, until).await;
         if let Written::Done = written {
             let before = self.page(|page| page.known.insert(effect.place, effect.clone()));
             if let Some(client) = self.client() {
@@ -248,37 +189,12 @@ impl Book {
 
     /// The job's effects as this attempt knows them, but for those that a person replaced by new ones.
     pub(crate) fn effects(&self) -> Vec<Effect> {
-        let all = self.page(|page| page.known.values().cloned().collect());
-        present(all, self.job.generation)
+        self.page(|page| page.effects(self.job.generation))
     }
 
     /// What the attempt reports: what the handler said, unless an effect says otherwise.
     pub(crate) fn report(&self, said: Report) -> Report {
-        let in_doubt = match doubt(&self.effects(), self.now()) {
-            Doubt::None | Doubt::SendAgain => false,
-            Doubt::AskAt(..) | Doubt::Person(_) => true,
-        };
-        self.page(|page| {
-            if let Some(failure) = &page.parked {
-                return Report::Failed(failure.clone());
-            }
-            match (said, &page.doubted) {
-                (Report::Succeeded(_) | Report::Failed(_) | Report::TimedOut(_), Some(error))
-                    if in_doubt && !page.sent =>
-                {
-                    Report::StillUnknown(error.clone())
-                }
-                (Report::Failed(_), _) if page.too_late && !in_doubt => {
-                    Report::TimedOut(TimeoutKind::Deadline)
-                }
-                (said, _) => said,
-            }
-        })
+        let (generation, now) = (self.job.generation, self.now());
+        self.page(|page| page.report(said, generation, now))
     }
-}
-
-/// Without those effects that may have happened and that a person replaced by new ones.
-pub(crate) fn present(mut effects: Vec<Effect>, generation: u32) -> Vec<Effect> {
-    effects.retain(|effect| effect.generation >= generation || !effect.is_open());
-    effects
 }

@@ -5,7 +5,8 @@
 //! the store's answer came too late, nor a second time without a witness.
 //!
 //! `steps` decides each step, for a pull worker too; `run` takes them for a handler, with `ask` and `record`. `book` is what
-//! one attempt knows, `write` how it is kept, `pace` when a call may leave, `tell` who hears of it.
+//! one attempt knows, as a `page` that it writes at a `desk`; `write` is how a write outlives a store that is away, `pace`
+//! when a call may leave, `tell` who hears of it.
 //!
 //! - [`EffectDraft`] and [`EffectCall`]: the chain. [`Verify`], [`SameKey`], [`AtMostOnce`], [`Repeatable`]: what an
 //!   unknown outcome means. Without one of them there is nothing to call:
@@ -28,7 +29,9 @@
 mod ask;
 mod book;
 mod chain;
+mod desk;
 mod pace;
+mod page;
 mod record;
 mod recover;
 mod run;
@@ -37,9 +40,10 @@ mod steps;
 mod tell;
 mod write;
 
-pub(crate) use book::{Book, present};
+pub(crate) use book::Book;
 pub use chain::{Applied, EffectCall, EffectDraft};
 pub(crate) use pace::{LEAVE_WITHIN, checked, lease_until};
+pub(crate) use page::present;
 pub use recover::{AtMostOnce, Recover, Repeatable, SameKey, Verify, VerifyBy};
 pub(crate) use step::step;
 pub(crate) use steps::{

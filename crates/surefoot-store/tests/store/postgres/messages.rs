@@ -177,7 +177,7 @@ async fn a_take_waits_for_one_that_is_open_and_takes_nothing_of_it() {
     let schema = options.schema.clone();
     let store = PostgresStore::open_with(options).await.unwrap();
     subscribe(&store, Since::Now).await.unwrap();
-    let messages = [message("m-1", None), message("m-2", Some("k"))];
+    let messages = [message("m-1", None), message("m-2", None)];
     store.append(&messages).await.unwrap();
     let mut other = connection().await;
     let mut tx = other.begin().await.unwrap();

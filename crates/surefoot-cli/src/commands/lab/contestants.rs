@@ -38,8 +38,9 @@ pub(super) async fn consume(args: PointsConsumerArgs) -> Result<(), Failed> {
     };
     // Whoever started it waits for a line.
     let ready = || output::write_line("ready");
-    Ok(match inbox {
+    match inbox {
         None => points::consume(options, NoInbox, ready).await?,
         Some(inbox) => points::consume(options, inbox, ready).await?,
-    })
+    }
+    Ok(())
 }

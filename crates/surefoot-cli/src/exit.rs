@@ -330,11 +330,7 @@ impl From<ToldArgError> for Failed {
             ToldArgError::Unreadable { .. } => Code::Failed,
             ToldArgError::Refused(_) => Code::Usage,
         };
-        Self::new(
-            code,
-            chain(&error),
-            "see: surefoot requests resolve --help",
-        )
+        Self::new(code, chain(&error), "see: surefoot requests resolve --help")
     }
 }
 

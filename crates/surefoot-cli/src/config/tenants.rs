@@ -90,9 +90,7 @@ pub(super) fn read(
     section: &Section<'_>,
     environment: Environment<'_>,
 ) -> Option<Option<TenantKeys>> {
-    let one = section
-        .text("tenant")
-        .check(section.faults, Tenant::new);
+    let one = section.text("tenant").check(section.faults, Tenant::new);
     let tokens = tokens(section, environment);
     let header = section.text("tenant_header").check(section.faults, |name| {
         HeaderName::from_bytes(name.as_bytes())

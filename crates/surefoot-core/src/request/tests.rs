@@ -476,6 +476,49 @@ fn a_verification_settles_asks_again_or_leaves_it_to_a_person() {
     }
 }
 
+/// Its calls settle at 40 s. What counts is when it was looked for, not how long the answer took.
+#[test]
+fn what_was_not_found_counts_from_when_it_was_looked_for() {
+    use RequestStateName::{Released, Unknown};
+    let just_before = Timestamp::from_micros(at(40).as_micros() - 1);
+    // Asked at, told at, what follows, when to ask again.
+    let table = [
+        (at(31), at(31), Unknown, Some(at(40))),
+        (at(31), at(40), Unknown, Some(at(45))),
+        (at(31), at(50), Unknown, Some(at(55))),
+        (just_before, at(40), Unknown, Some(at(45))),
+        (just_before, at(500), Unknown, Some(at(505))),
+        (at(40), at(40), Released, None),
+        (at(40), at(50), Released, None),
+        (at(41), at(41), Released, None),
+    ];
+    for (asked_at, now, state, due_at) in table {
+        let verdict = RequestVerdict::DidNotHappen;
+        let next = asked(&unknown(), verdict, &plan(), asked_at, now, Roll(0)).unwrap();
+        let seen = (next.state.name(), next.due_at());
+        assert_eq!(
+            seen,
+            (state, due_at),
+            "asked at {asked_at:?}, told at {now:?}"
+        );
+    }
+}
+
+/// That it happened is true whenever it was seen.
+#[test]
+fn what_was_found_counts_however_long_the_answer_took() {
+    for (asked_at, now) in [(31, 31), (31, 40), (39, 50), (40, 40)] {
+        let verdict = RequestVerdict::Happened(response(201));
+        let next = asked(&unknown(), verdict, &plan(), at(asked_at), at(now), Roll(0)).unwrap();
+        let finished = RequestState::Finished {
+            at: at(now),
+            kept: response(201),
+            by: Witness::Query,
+        };
+        assert_eq!(next.state, finished, "asked at {asked_at}, told at {now}");
+    }
+}
+
 #[test]
 fn the_first_witness_counts() {
     let happened = || RequestVerdict::Happened(response(201));

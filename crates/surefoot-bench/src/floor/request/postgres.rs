@@ -3,25 +3,33 @@
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{PgPool, Row as _};
 
-use super::{ASKED, DOCUMENT};
+use super::{ASKED, DOCUMENT, new_id};
 use crate::Outcome;
 
 const TABLE: &str = "-- floor: an empty table
     create table raw_request (
         tenant text collate \"C\" not null,
         key text collate \"C\" not null,
+        id uuid not null unique,
         asked bytea not null,
         claimed_at bigint not null,
-        state text not null,
+        state text collate \"C\" not null,
+        due_at bigint,
+        leaves_at bigint,
         document text not null,
         body bytea,
         primary key (tenant, key)
     )";
+const OPEN: &str = "-- floor: what is open
+    create index raw_request_open on raw_request (state, due_at, id) where state = 'claimed'";
+const LEAVING: &str = "-- floor: what leaves next
+    create index raw_request_leaving on raw_request (leaves_at, id) where state = 'finished'";
 const CLAIM: &str = "-- floor: claim a key
-    insert into raw_request (tenant, key, asked, claimed_at, state, document)
-    values ('default', $1, $2, $3, 'claimed', $4) on conflict do nothing returning key";
+    insert into raw_request (tenant, key, id, asked, claimed_at, state, due_at, document)
+    values ('default', $1, $2, $3, $4, 'claimed', $4 + 60000000, $5) on conflict do nothing returning key";
 const FINISH: &str = "-- floor: keep the answer
-    update raw_request set state = 'finished', document = $2, body = $3 where tenant = 'default' and key = $1";
+    update raw_request set state = 'finished', due_at = null, leaves_at = claimed_at + 86400000000, document = $2, body = $3
+    where tenant = 'default' and key = $1";
 const STORED: &str = "-- floor: the answer
     select body from raw_request where tenant = 'default' and key = $1";
 
@@ -32,13 +40,16 @@ pub(super) async fn open(options: PgConnectOptions, connections: u32) -> Outcome
         .test_before_acquire(false)
         .connect_with(options)
         .await?;
-    sqlx::query(TABLE).execute(&pool).await?;
+    for statement in [TABLE, OPEN, LEAVING] {
+        sqlx::query(statement).execute(&pool).await?;
+    }
     Ok(pool)
 }
 
 pub(super) async fn claim(pool: &PgPool, key: &str) -> Outcome<bool> {
-    let claim = sqlx::query(CLAIM).bind(key).bind(&ASKED[..]);
-    let claim = claim.bind(1_790_000_000_000_000_i64).bind(DOCUMENT);
+    let (id, now) = new_id();
+    let claim = sqlx::query(CLAIM).bind(key).bind(id.as_uuid());
+    let claim = claim.bind(&ASKED[..]).bind(now).bind(DOCUMENT);
     Ok(claim.fetch_optional(pool).await?.is_some())
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::{ASKED, DOCUMENT};
+use super::{ASKED, DOCUMENT, new_id};
 use crate::Outcome;
 use crate::floor::sqlite::open;
 
@@ -13,18 +13,26 @@ const TABLE: &str = "-- floor: an empty table
     create table raw_request (
         tenant text not null,
         key text not null,
+        id blob not null unique,
         asked blob not null,
         claimed_at integer not null,
         state text not null,
+        due_at integer,
+        leaves_at integer,
         document text not null,
         body blob,
         primary key (tenant, key)
     ) strict";
+const OPEN: &str = "-- floor: what is open
+    create index raw_request_open on raw_request (state, due_at, id) where state = 'claimed'";
+const LEAVING: &str = "-- floor: what leaves next
+    create index raw_request_leaving on raw_request (leaves_at, id) where state = 'finished'";
 const CLAIM: &str = "-- floor: claim a key
-    insert into raw_request (tenant, key, asked, claimed_at, state, document)
-    values ('default', ?1, ?2, ?3, 'claimed', ?4) on conflict do nothing";
+    insert into raw_request (tenant, key, id, asked, claimed_at, state, due_at, document)
+    values ('default', ?1, ?2, ?3, ?4, 'claimed', ?4 + 60000000, ?5) on conflict do nothing";
 const FINISH: &str = "-- floor: keep the answer
-    update raw_request set state = 'finished', document = ?2, body = ?3 where tenant = 'default' and key = ?1";
+    update raw_request set state = 'finished', due_at = null, leaves_at = claimed_at + 86400000000, document = ?2, body = ?3
+    where tenant = 'default' and key = ?1";
 const STORED: &str = "-- floor: the answer
     select body from raw_request where tenant = 'default' and key = ?1";
 
@@ -41,7 +49,9 @@ pub(crate) struct Requests {
 impl Requests {
     pub(super) fn open(file: &Path) -> Outcome<Self> {
         let writer = open(file)?;
-        writer.execute_batch(TABLE)?;
+        for statement in [TABLE, OPEN, LEAVING] {
+            writer.execute_batch(statement)?;
+        }
         let reader = || open(file).map(Mutex::new);
         Ok(Self {
             readers: Arc::new([reader()?, reader()?, reader()?]),
@@ -52,7 +62,9 @@ impl Requests {
     pub(super) async fn claim(&self, key: String) -> Outcome<bool> {
         self.write(move |connection| {
             let mut claim = connection.prepare_cached(CLAIM)?;
-            let rows = claim.execute((key, ASKED, 1_790_000_000_000_000_i64, DOCUMENT))?;
+            let (id, now) = new_id();
+            let id = id.as_uuid().into_bytes();
+            let rows = claim.execute((key, id, ASKED, now, DOCUMENT))?;
             Ok(rows == 1)
         })
         .await

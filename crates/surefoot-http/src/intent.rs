@@ -115,13 +115,18 @@ impl Answered {
             // The service's own answer came and a repetition may not find it: it stands for this send.
             (Some(NOT_RECORDED), _) => Self::Final { replayed: false },
             (Some(error), _) if error == OUTCOME_UNKNOWN.slug => Self::Unknown { after },
-            (Some(_), _) if status.is_server_error() => Self::NotRun { after: soon },
+            (Some(_), _) if asks_again(status) => Self::NotRun { after: soon },
             (Some(_), _) => Self::Refused,
             (None, Some(Status::Executed)) => Self::Final { replayed: false },
             (None, Some(Status::Replayed)) => Self::Final { replayed: true },
             (None, Some(Status::Ignored) | None) => Self::Unguarded,
         }
     }
+}
+
+/// Whether a status says that the same request may be sent again.
+fn asks_again(status: StatusCode) -> bool {
+    status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429)
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
@@ -225,6 +230,20 @@ mod tests {
                 Some("rolled-back"),
                 None,
                 Answered::Refused,
+            ),
+            (
+                429,
+                Some("executed"),
+                Some("nothing-happened"),
+                Some("2"),
+                Answered::NotRun { after: 2 * second },
+            ),
+            (
+                408,
+                None,
+                Some("body-timeout"),
+                None,
+                Answered::NotRun { after: second },
             ),
             (422, None, Some("key-reused"), None, Answered::Refused),
             (

@@ -92,6 +92,8 @@ impl IntentBook {
     pub fn key(&self, name: &str) -> Result<IntentKey, IntentBookError> {
         let kept = self.place(name)?;
         if let Some((_, key)) = read(&kept)? {
+            // Who made it may not have come so far as to flush the folder: another process, or this one before it died.
+            flush(&self.folder)?;
             return Ok(key);
         }
         if self.files()?.len() >= OPEN_INTENTS_MAX {
@@ -134,6 +136,7 @@ impl IntentBook {
         for path in self.files()? {
             open.extend(read(&path)?);
         }
+        flush(&self.folder)?;
         Ok(open)
     }
 

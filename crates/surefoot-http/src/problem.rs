@@ -66,6 +66,8 @@ kinds! {
     STORE_UNAVAILABLE = "store-unavailable", SERVICE_UNAVAILABLE, "The request cannot be remembered, so it was not run";
     /// The handler did not commit: all of it was rolled back, and the same request may be sent again.
     ROLLED_BACK = "rolled-back", INTERNAL_SERVER_ERROR, "The request was rolled back";
+    /// The service answered and nothing happened, so the answer is not kept and the key is free.
+    NOTHING_HAPPENED = "nothing-happened", SERVICE_UNAVAILABLE, "Nothing happened, and the key is free";
     /// Too many requests are under way.
     TOO_BUSY = "too-busy", SERVICE_UNAVAILABLE, "Too many requests are under way";
     /// The service behind the proxy was not reached: nothing happened.

@@ -1,5 +1,6 @@
 //! How each route is guarded, and which one a request is for. It reads a method and a path; it never looks at a body.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::extract::MatchedPath;
@@ -186,13 +187,14 @@ impl Routes {
             .extensions
             .get::<MatchedPath>()
             .map(MatchedPath::as_str);
+        let path = normal(head.uri.path());
         let fits = |rule: &&Rule| {
             rule.method
                 .as_ref()
                 .is_none_or(|method| *method == head.method)
                 && match matched {
                     Some(matched) => matched == rule.route,
-                    None => covers(&rule.route, head.uri.path()),
+                    None => covers(&rule.route, &path),
                 }
         };
         let rule = self.rules.iter().find(fits);
@@ -204,6 +206,56 @@ impl Routes {
             rule.map_or(&self.other, |rule| &rule.policy),
         )
     }
+}
+
+/// The path as most services read it, whose rules must not be got round by another spelling of it: `%70` is `p`, `.` and `..`
+/// are resolved (RFC 3986, section 6.2.2), and several slashes are one. It serves to find a rule: the path that goes on, and
+/// that the fingerprint is of, stays as it was sent.
+fn normal(path: &str) -> Cow<'_, str> {
+    if !path.contains(['%', '.']) && !path.contains("//") {
+        return Cow::Borrowed(path);
+    }
+    let path = unescaped(path);
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in path.split('/').skip(1) {
+        match segment {
+            "" | "." => {}
+            ".." => drop(segments.pop()),
+            segment => segments.push(segment),
+        }
+    }
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let end = if matches!(last, "" | "." | "..") && !segments.is_empty() {
+        "/"
+    } else {
+        ""
+    };
+    Cow::Owned(format!("/{}{end}", segments.join("/")))
+}
+
+/// The path with the escapes taken off that need none (RFC 3986, section 2.3).
+fn unescaped(path: &str) -> String {
+    let mut plain = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((before, after)) = rest.split_once('%') {
+        plain.push_str(before);
+        let byte = after
+            .get(..2)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let unreserved = byte.filter(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(byte));
+        match unreserved {
+            Some(byte) => {
+                plain.push(char::from(byte));
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                plain.push('%');
+                rest = after;
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
 }
 
 fn covers(pattern: &str, path: &str) -> bool {
@@ -238,6 +290,32 @@ mod tests {
             ("/v1/{*rest}", "/v2/a", false),
         ] {
             assert_eq!(covers(pattern, path), expected, "{pattern} {path}");
+        }
+    }
+
+    /// A rule that asks for a key would mean nothing if `/%70ayments/7` were another path to it and the same to the service.
+    #[test]
+    fn a_rule_is_not_got_round_by_another_spelling_of_its_path() {
+        for (path, expected) in [
+            ("/payments/7", "/payments/7"),
+            ("/%70ayments/7", "/payments/7"),
+            ("/payments/%37", "/payments/7"),
+            ("//payments//7", "/payments/7"),
+            ("/x/../payments/./7", "/payments/7"),
+            ("/x/%2e%2E/payments/7", "/payments/7"),
+            ("/../../payments/7", "/payments/7"),
+            ("/payments/7/", "/payments/7/"),
+            ("/payments/a.b", "/payments/a.b"),
+            ("/payments//", "/payments/"),
+            ("/payments/7/..", "/payments/"),
+            ("/payments/a%2Fb%", "/payments/a%2Fb%"),
+            ("/payments/%zz%e2%82%ac%", "/payments/%zz%e2%82%ac%"),
+            ("/.", "/"),
+            ("//", "/"),
+            ("/", "/"),
+            ("*", "*"),
+        ] {
+            assert_eq!(normal(path), expected, "{path}");
         }
     }
 

@@ -22,32 +22,75 @@ pub enum Told {
 impl Told {
     /// Takes what was said out of a response.
     pub(crate) fn take<B>(response: &mut Response<B>) -> Option<Self> {
-        let by_header = response.headers_mut().remove(OUTCOME);
+        let by_header = take_word(response.headers_mut());
         let said = response.extensions_mut().remove::<Self>();
-        said.or_else(|| Self::parse(by_header?.to_str().ok()?))
+        said.or_else(|| match by_header? {
+            (Word::NothingHappened, why) => Some(Self::NothingHappened(why)),
+            (Word::Unknown, why) => Some(Self::Unknown(why)),
+            // The answer itself says what happened.
+            (Word::Happened, _) => None,
+        })
     }
 
     /// Takes the header off what comes from outside.
     pub(crate) fn forget(headers: &mut HeaderMap) {
         headers.remove(OUTCOME);
     }
+}
 
+/// What a service says in the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    NothingHappened,
+    Unknown,
+    Happened,
+}
+
+impl Word {
     fn parse(text: &str) -> Option<Self> {
-        let (word, why) = text.split_once(';').unwrap_or((text, ""));
-        let why = match why.trim() {
-            "" => "says the service".to_owned(),
-            why => why.to_owned(),
-        };
-        match word.trim() {
-            "nothing-happened" => Some(Self::NothingHappened(why)),
-            "unknown" => Some(Self::Unknown(why)),
-            _ => None,
-        }
+        [
+            ("nothing-happened", Self::NothingHappened),
+            ("unknown", Self::Unknown),
+            ("happened", Self::Happened),
+        ]
+        .into_iter()
+        .find_map(|(word, parsed)| text.eq_ignore_ascii_case(word).then_some(parsed))
     }
+}
+
+/// Takes the header off a response, and reads its word and the text after it, in any language. Several words that are not the
+/// same prove nothing: it may have happened. `None` where no word is one of ours.
+pub(crate) fn take_word(headers: &mut HeaderMap) -> Option<(Word, String)> {
+    let said: Vec<String> = headers
+        .get_all(OUTCOME)
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .collect();
+    headers.remove(OUTCOME);
+    let first = said.first()?;
+    let why = match first.split_once(';').map(|(_, why)| why.trim()) {
+        None | Some("") => "says the service".to_owned(),
+        Some(why) => why.to_owned(),
+    };
+    let mut words = said
+        .iter()
+        .flat_map(|text| text.split(';').next().unwrap_or_default().split(','))
+        .map(|word| Word::parse(word.trim()));
+    let word = words.next()?;
+    let others: Vec<_> = words.filter(|other| *other != word).collect();
+    if others.is_empty() {
+        return Some((word?, why));
+    }
+    // Where none of them is ours nothing was said.
+    others.into_iter().chain([word]).flatten().next()?;
+    let why = format!("the service says several things: {}", said.join(", "));
+    Some((Word::Unknown, why))
 }
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[test]
@@ -61,13 +104,27 @@ mod tests {
                 "unknown; the bank timed out",
                 Some(Told::Unknown("the bank timed out".to_owned())),
             ),
+            (
+                "Unknown; ng\u{e2}n h\u{e0}ng kh\u{f4}ng tr\u{1ea3} l\u{1edd}i",
+                Some(Told::Unknown(
+                    "ng\u{e2}n h\u{e0}ng kh\u{f4}ng tr\u{1ea3} l\u{1edd}i".to_owned(),
+                )),
+            ),
+            (
+                "nothing-happened, happened",
+                Some(Told::Unknown(
+                    "the service says several things: nothing-happened, happened".to_owned(),
+                )),
+            ),
+            ("happened", None),
             ("perhaps", None),
+            ("perhaps, or not", None),
         ];
         for (text, expected) in table {
             let mut response = Response::new(());
             response
                 .headers_mut()
-                .insert(OUTCOME, text.parse().unwrap());
+                .insert(OUTCOME, HeaderValue::from_bytes(text.as_bytes()).unwrap());
             assert_eq!(Told::take(&mut response), expected);
             assert!(response.headers().is_empty());
         }

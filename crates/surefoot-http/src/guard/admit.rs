@@ -10,12 +10,12 @@ use surefoot_core::request::{Content, Fingerprint, Identity, NewRequest, Operati
 use surefoot_policy::clock::{Clock as _, TokioClock};
 use surefoot_policy::context::{Ambient, headers};
 
-use super::Guard;
 use super::body::{self, Unread};
+use super::{BUSY_RETRY_AFTER, Guard};
 use crate::mark::{IDEMPOTENCY_KEY, Status};
 use crate::problem::{
     BODY_BROKEN, BODY_TIMEOUT, BODY_TOO_LARGE, CONTEXT_MALFORMED, DEADLINE_PASSED, KEY_INVALID,
-    KEY_MISSING, Problem, TENANT_UNKNOWN,
+    KEY_MISSING, Problem, TENANT_UNKNOWN, TOO_BUSY,
 };
 use crate::route::{Need, RoutePolicy};
 use crate::told::Told;
@@ -125,20 +125,26 @@ impl Guard {
         } = *keyed;
         let (mut head, body) = request.into_parts();
         let most = policy.body_bytes_max;
-        let body =
-            body::read(body, most, policy.body_timeout)
-                .await
-                .map_err(|unread| match unread {
-                    Unread::TooLarge => Problem::new(
-                        &BODY_TOO_LARGE,
-                        format!("the body has more than {most} bytes; nothing was run"),
-                    ),
-                    Unread::TooSlow => Problem::new(
-                        &BODY_TIMEOUT,
-                        "send it again, under the same key; nothing was run",
-                    ),
-                    Unread::Broken => Problem::new(&BODY_BROKEN, "nothing was run"),
-                })?;
+        let body = body::read(body, most, policy.body_timeout, &self.0.room)
+            .await
+            .map_err(|unread| match unread {
+                Unread::TooLarge => Problem::new(
+                    &BODY_TOO_LARGE,
+                    format!("the body has more than {most} bytes; nothing was run"),
+                ),
+                Unread::TooSlow => Problem::new(
+                    &BODY_TIMEOUT,
+                    "send it again, under the same key; nothing was run",
+                ),
+                Unread::Broken => Problem::new(&BODY_BROKEN, "nothing was run"),
+                Unread::NoRoom => {
+                    let busy = Problem::new(
+                        &TOO_BUSY,
+                        "too much of other bodies is in memory; nothing was run",
+                    );
+                    busy.retry_after(Some(BUSY_RETRY_AFTER))
+                }
+            })?;
         // It was read: nobody may be asked for it again.
         head.headers.remove(EXPECT);
         let fingerprint = Fingerprint::of(

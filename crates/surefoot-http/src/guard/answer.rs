@@ -23,7 +23,7 @@ use super::run::{Reply, tell};
 use crate::context::RequestContext;
 use crate::mark::{self, NOT_RECORDED, Status};
 use crate::observe::DoorEvent;
-use crate::problem::OUTCOME_UNKNOWN;
+use crate::problem::{NOTHING_HAPPENED, OUTCOME_UNKNOWN};
 use crate::route::RoutePolicy;
 use crate::told::Told;
 
@@ -96,19 +96,18 @@ impl Exchange {
         let nothing_happened = match Told::take(&mut response) {
             Some(Told::Unknown(why)) => {
                 let end = End::Unknown(why.into());
-                return self
-                    .conclude(end, Some(marked(response, Some(OUTCOME_UNKNOWN.slug))))
-                    .await;
+                let response = marked(response, word(&end));
+                return self.conclude(end, Some(response)).await;
             }
             Some(Told::NotBegun(why)) => {
                 let end = End::NothingHappened(why.into());
-                return self.conclude(end, Some(marked(response, None))).await;
+                let response = marked(response, word(&end));
+                return self.conclude(end, Some(response)).await;
             }
             Some(Told::NothingHappened(_)) => true,
             None => false,
         };
-        let (mut head, body) = response.into_parts();
-        mark::write(&mut head.headers, Some(Status::Executed), None);
+        let (head, body) = response.into_parts();
         if head.status < StatusCode::OK {
             let why = format!("the handler answered {}, which is no answer", head.status);
             return self.broke_off(why).await;
@@ -122,12 +121,13 @@ impl Exchange {
             None => self.broke_off(GIVEN_UP.to_owned()).await,
             Some(Seen::Whole(body)) => {
                 let end = self.policy.request.end(answer(Kind::Whole(body.to_vec())));
-                let response = Response::from_parts(head, Body::from(body));
+                let response = marked(Response::from_parts(head, Body::from(body)), word(&end));
                 self.conclude(end, Some(response)).await;
             }
             Some(Seen::Streamed(passing)) => {
                 let end = self.policy.request.end(answer(Kind::Streamed));
                 let response = Response::from_parts(head, passing.into_body());
+                let response = marked(response, word(&end));
                 self.conclude(end, Some(response)).await;
             }
             Some(Seen::TooLarge(passing)) => self.pass(head, passing, nothing_happened).await,
@@ -147,9 +147,11 @@ impl Exchange {
     /// Lets an answer through that is too large to be kept, and writes down its digest at its end.
     async fn pass(mut self, head: Parts, passing: Passing, nothing_happened: bool) {
         let answer = answer(&head, Kind::Streamed, nothing_happened);
+        // What the end is does not hang on the size of the body.
+        let word = word(&self.policy.request.end(answer.clone()));
         let (body, pumping) = pump(passing);
         if let Some(reply) = self.reply.take() {
-            tell(reply, Response::from_parts(head, body));
+            tell(reply, marked(Response::from_parts(head, body), word));
         }
         let passed = self.through(pumping).await;
         let (sha256, bytes) = match passed {
@@ -208,7 +210,7 @@ impl Exchange {
                     "the end of a run could not be written down"
                 );
                 if let Some(reply) = reply {
-                    tell(reply, marked(response, Some(NOT_RECORDED)));
+                    tell(reply, unrecorded(response, &end));
                 }
                 self.guard.record_later(*record, end).await;
             }
@@ -267,6 +269,23 @@ pub(super) fn answer(head: &Parts, body: Kind, nothing_happened: bool) -> Answer
             .collect(),
         body,
         nothing_happened,
+    }
+}
+
+/// The word for a service's answer after this end: only an answer that is kept is the last one.
+fn word(end: &End) -> Option<&'static str> {
+    match end {
+        End::Answered(_) => None,
+        End::NothingHappened(_) => Some(NOTHING_HAPPENED.slug),
+        End::Unknown(_) => Some(OUTCOME_UNKNOWN.slug),
+    }
+}
+
+/// An answer whose end could not be written down. Only a final one is told as such: what is unknown stays unknown.
+fn unrecorded(response: Response<Body>, end: &End) -> Response<Body> {
+    match end {
+        End::Answered(_) => marked(response, Some(NOT_RECORDED)),
+        End::NothingHappened(_) | End::Unknown(_) => response,
     }
 }
 

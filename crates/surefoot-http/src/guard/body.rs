@@ -1,6 +1,7 @@
 //! Bodies within limits: all of a request's, and as much of an answer's as may be kept.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -9,7 +10,8 @@ use futures_util::{StreamExt, stream};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::BoxError;
@@ -23,20 +25,82 @@ pub(crate) enum Unread {
     TooSlow,
     /// It broke off.
     Broken,
+    /// All bodies that are in memory leave no room for more of it.
+    NoRoom,
 }
 
-/// All of a body, at most `most` bytes of it, within `patience`. Trailers are not taken.
-pub(crate) async fn read(body: Body, most: usize, patience: Duration) -> Result<Bytes, Unread> {
+/// The most bytes of all bodies of requests that are in memory at once: 256 MiB.
+pub(crate) const ROOM_BYTES: usize = 256 * 1024 * 1024;
+
+/// The room for bodies, in bytes that have arrived: what a client only announces takes none.
+#[derive(Clone)]
+pub(crate) struct Room(Arc<Semaphore>);
+
+/// A body, and the room that it takes until nobody needs it any more.
+struct Stored {
+    bytes: Bytes,
+    _taken: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Stored {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Room {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self(Arc::new(Semaphore::new(bytes)))
+    }
+
+    /// Takes room for `bytes` more, beside what was taken before. It never waits: bodies that wait for one another's room
+    /// would all be too slow.
+    fn take(&self, taken: &mut Option<OwnedSemaphorePermit>, bytes: usize) -> Result<(), Unread> {
+        let bytes = u32::try_from(bytes).map_err(|_| Unread::TooLarge)?;
+        let more = self.0.clone().try_acquire_many_owned(bytes);
+        let more = more.map_err(|_| Unread::NoRoom)?;
+        match taken {
+            Some(taken) => taken.merge(more),
+            None => *taken = Some(more),
+        }
+        Ok(())
+    }
+}
+
+/// All of a body, at most `most` bytes of it, within `patience`, in this room. Trailers are not taken.
+pub(crate) async fn read(
+    body: Body,
+    most: usize,
+    patience: Duration,
+    room: &Room,
+) -> Result<Bytes, Unread> {
     if body.size_hint().lower() > most as u64 {
         return Err(Unread::TooLarge);
     }
-    let all = Limited::new(body, most).collect();
-    match tokio::time::timeout(patience, all).await {
-        Ok(Ok(all)) => Ok(all.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Unread::TooLarge),
-        Ok(Err(_)) => Err(Unread::Broken),
+    match tokio::time::timeout(patience, all(body, most, room)).await {
+        Ok(read) => read,
         Err(_) => Err(Unread::TooSlow),
     }
+}
+
+async fn all(mut body: Body, most: usize, room: &Room) -> Result<Bytes, Unread> {
+    let (mut bytes, mut taken) = (BytesMut::new(), None);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Unread::Broken)?;
+        if let Ok(data) = frame.into_data() {
+            if bytes.len().saturating_add(data.len()) > most {
+                return Err(Unread::TooLarge);
+            }
+            room.take(&mut taken, data.len())?;
+            // Put together at once: of a body in very small parts each would hold more than it says.
+            bytes.extend_from_slice(&data);
+        }
+    }
+    let stored = Stored {
+        bytes: bytes.freeze(),
+        _taken: taken,
+    };
+    Ok(Bytes::from_owner(stored))
 }
 
 /// The body of an answer, as far as it was read.
@@ -129,4 +193,41 @@ fn is_events(value: &HeaderValue) -> bool {
             .trim_ascii()
             .eq_ignore_ascii_case(b"text/event-stream")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// Many clients that send most of a body and stand still would fill the memory.
+    #[tokio::test(start_paused = true)]
+    async fn half_sent_bodies_do_not_fill_the_memory() {
+        let room = Room::new(100);
+        let standing_still = || {
+            let sent = stream::iter([Ok::<_, axum::Error>(Bytes::from_static(&[0; 60]))]);
+            Body::from_stream(sent.chain(stream::pending()))
+        };
+        let first = read(standing_still(), 1000, PATIENCE, &room);
+        let second = async {
+            tokio::task::yield_now().await;
+            let began = Instant::now();
+            let read = read(standing_still(), 1000, PATIENCE, &room).await;
+            (read, began.elapsed())
+        };
+        let (first, second) = tokio::join!(first, second);
+        assert_eq!(first, Err(Unread::TooSlow));
+        assert_eq!(second, (Err(Unread::NoRoom), Duration::ZERO));
+        let whole = || read(Body::from(vec![7; 60]), 1000, PATIENCE, &room);
+        let held = whole().await;
+        assert_eq!(
+            held,
+            Ok(Bytes::from(vec![7; 60])),
+            "what was given up takes none"
+        );
+        assert_eq!(whole().await, Err(Unread::NoRoom), "what is in use does");
+        drop(held);
+        assert!(whole().await.is_ok());
+    }
 }

@@ -43,7 +43,8 @@ use crate::tenant::{TenantRefused, Tenants};
 use crate::told::Told;
 use crate::transaction::NoTransaction;
 use admit::{Admission, Admitted, Asked, Keyed};
-pub(crate) use body::{Unread, read};
+use body::ROOM_BYTES;
+pub(crate) use body::{Room, Unread, read};
 use local::Locals;
 use run::Reply;
 use store::BoundedRequests;
@@ -64,6 +65,7 @@ struct Inner {
     tenants: Arc<dyn Tenants>,
     options: GuardOptions,
     slots: Arc<Semaphore>,
+    room: Room,
     locals: Locals,
     runs: TaskTracker,
     watching: Watching,
@@ -113,6 +115,7 @@ impl Guard {
             clock,
             tenants: Arc::new(tenants),
             slots: Arc::new(Semaphore::new(options.guarded_max)),
+            room: Room::new(ROOM_BYTES),
             locals: Locals::default(),
             runs: TaskTracker::new(),
             watching,

@@ -11,6 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::context::RequestContext;
+use crate::mark::IDEMPOTENCY_KEY;
 
 /// The request that the upstream sees, by our id: another one for the same key of another tenant.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("surefoot-request");
@@ -41,13 +42,15 @@ const HOP: [HeaderName; 9] = [
 /// The most names that one `Connection` header may take away.
 const NAMED_MAX: usize = 64;
 
-/// Takes off what belongs to one connection, and what its `Connection` header names.
+/// Takes off what belongs to one connection, and what its `Connection` header names. The key is never one of these: a service
+/// that did not see it could neither deduplicate by it nor say what became of it.
 pub(super) fn end_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
         .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
         .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
+        .filter(|name| name != IDEMPOTENCY_KEY)
         .take(NAMED_MAX)
         .collect();
     for name in named.iter().chain(&HOP) {
@@ -116,6 +119,23 @@ mod tests {
         end_hop(&mut headers);
         let left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         assert_eq!(left, ["x-kept"]);
+    }
+
+    /// A client that has its key taken off would make the service forget what it ran: asked later, the service would say that
+    /// nothing happened, and the request would run again.
+    #[test]
+    fn a_client_cannot_take_its_key_off_the_request() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "Idempotency-Key, x-other"),
+            ("idempotency-key", "k"),
+            ("x-other", "1"),
+        ] {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        end_hop(&mut headers);
+        let left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(left, ["idempotency-key"]);
     }
 
     #[test]

@@ -14,10 +14,10 @@ use surefoot_core::request::{
 
 use super::forward::client;
 use super::headers::{REQUEST_ID, TENANT, end_hop};
-use crate::guard::{Unread, read};
+use crate::guard::{Room, Unread, read};
 use crate::mark::IDEMPOTENCY_KEY;
 use crate::reconcile::Reconcile;
-use crate::told::OUTCOME;
+use crate::told::{Word, take_word};
 
 /// How long connecting may take, and the rest of an answer after its head.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// - `happened`: it happened, and this answer (status, headers that are kept, body) is what every repetition gets;
 /// - `nothing-happened`: it did not happen;
-/// - anything else, or nothing: it is not known.
+/// - anything else, several words, or nothing: it is not known.
 #[derive(Clone, Debug)]
 pub struct VerifyByUrl {
     uri: Uri,
@@ -61,17 +61,19 @@ impl VerifyByUrl {
         let response = self.client.request(request).await.ok()?;
         let (mut head, body) = response.into_parts();
         end_hop(&mut head.headers);
-        let said = head.headers.remove(OUTCOME)?;
-        match said.as_bytes() {
-            b"nothing-happened" => Some(RequestVerdict::DidNotHappen),
-            b"happened" => {
-                let body = match read(Body::new(body), self.policy.body_bytes_max, PATIENCE).await {
+        let (word, _) = take_word(&mut head.headers)?;
+        match word {
+            Word::NothingHappened => Some(RequestVerdict::DidNotHappen),
+            Word::Happened => {
+                let most = self.policy.body_bytes_max;
+                let room = Room::new(most);
+                let body = match read(Body::new(body), most, PATIENCE, &room).await {
                     Ok(body) => Kind::Whole(body.to_vec()),
                     Err(Unread::TooLarge) => Kind::Passed {
                         sha256: None,
                         bytes: None,
                     },
-                    Err(Unread::TooSlow | Unread::Broken) => return None,
+                    Err(Unread::TooSlow | Unread::Broken | Unread::NoRoom) => return None,
                 };
                 let headers = head.headers.iter();
                 Some(RequestVerdict::Happened(
@@ -85,7 +87,7 @@ impl VerifyByUrl {
                     }),
                 ))
             }
-            _ => None,
+            Word::Unknown => None,
         }
     }
 }

@@ -258,6 +258,7 @@ async fn what_cannot_be_accepted_is_told() {
         .with_state(other);
     let desk = Desk { app, ..desk };
     let told = desk.post("k", 700).await;
-    assert_eq!(told.marks(), (500, Some("executed"), None));
+    let free = Some("nothing-happened");
+    assert_eq!(told.marks(), (500, Some("executed"), free));
     assert_eq!(desk.jobs().await.len(), 0);
 }

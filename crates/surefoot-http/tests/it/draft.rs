@@ -234,7 +234,11 @@ async fn point_14_an_error_stays_until_the_request_is_corrected() {
 /// 15: an error of the application is told apart from ours, and the published rule of its route says what becomes of it.
 #[tokio::test(start_paused = true)]
 async fn point_15_other_errors_follow_what_is_published() {
-    for (keep, again) in [(Keep::All, "replayed"), (Keep::Final, "executed")] {
+    let free = Some("nothing-happened");
+    for (keep, again, word) in [
+        (Keep::All, "replayed", None),
+        (Keep::Final, "executed", free),
+    ] {
         let policy = RoutePolicy {
             request: RequestPolicy {
                 keep,
@@ -246,8 +250,8 @@ async fn point_15_other_errors_follow_what_is_published() {
         let published = front.guard.published();
         let rule = published["routes"][0]["kept"].as_str().unwrap();
         assert_eq!(rule.contains("429"), keep == Keep::Final, "{rule}");
-        assert_eq!(front.post("k").await.marks(), (429, Some("executed"), None));
-        assert_eq!(front.post("k").await.marks(), (429, Some(again), None));
+        assert_eq!(front.post("k").await.marks(), (429, Some("executed"), word));
+        assert_eq!(front.post("k").await.marks(), (429, Some(again), word));
     }
     let front = front(RoutePolicy::default(), |_| async {
         answer(409, "sold out")

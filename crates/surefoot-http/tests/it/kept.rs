@@ -168,7 +168,7 @@ async fn each_policy_keeps_what_it_says() {
     // status, what the handler says, what the second request finds: under all, unless nothing happened, final.
     let unknown = (409, None, Some("outcome-unknown"));
     let kept = |status| (status, Some("replayed"), None);
-    let again = |status| (status, Some("executed"), None);
+    let again = |status| (status, Some("executed"), Some("nothing-happened"));
     let table = [
         (503, false, [kept(503), kept(503), again(503)]),
         (500, false, [kept(500), kept(500), unknown]),

@@ -8,6 +8,7 @@ mod context;
 mod draft;
 mod fixture;
 mod kept;
+mod marks;
 mod observe;
 mod outlive;
 mod proxy;

@@ -49,7 +49,9 @@ pub(super) async fn on_each<T>(
             }
         }
         // Also after a failure or a signal: what was made on a server would stay there.
-        place.remove().await?;
+        if let Err(left) = place.remove().await {
+            failed.get_or_insert(left.into());
+        }
     }
     match failed {
         None => Ok(measured),

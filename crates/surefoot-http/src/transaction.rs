@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
@@ -34,6 +35,8 @@ pub(crate) struct Slot<T>(Arc<Mutex<Place<T>>>);
 struct Place<T> {
     transaction: Option<T>,
     commits: bool,
+    /// What the handler wants done once the commit is on record.
+    then: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 /// Said by the layer where a request has no transaction, because it carries no key that counts.
@@ -51,6 +54,7 @@ impl<T> Slot<T> {
         Self(Arc::new(Mutex::new(Place {
             transaction: Some(transaction),
             commits: false,
+            then: Vec::new(),
         })))
     }
 
@@ -64,6 +68,19 @@ impl<T> Slot<T> {
     pub(crate) fn commits(&self) -> bool {
         let place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         place.commits && place.transaction.is_some()
+    }
+
+    /// The commit is on record: does what the handler wants done then. A panic of it is its own.
+    pub(crate) fn committed(&self) {
+        let then = {
+            let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut place.then)
+        };
+        for then in then {
+            if catch_unwind(AssertUnwindSafe(then)).is_err() {
+                tracing::error!("what was to be done after a commit panicked; the commit stands");
+            }
+        }
     }
 
     fn put(&self, transaction: T, commits: bool) {
@@ -81,6 +98,15 @@ impl<T> InTransaction<T> {
             self.slot.put(transaction, true);
         }
         answer.into_response()
+    }
+
+    /// What to do as soon as the commit is on record, before the client is answered: to wake whoever works on what was
+    /// written, such as `Client::has_work` and `Relay::wake` of `surefoot`. It must not block, and nothing may depend on it: it
+    /// is not done after a rollback, nor when the process dies or the answer to the commit is lost and stays so. Whoever is
+    /// to be woken finds the work by polling then.
+    pub fn after_commit(&mut self, then: impl FnOnce() + Send + 'static) {
+        let mut place = self.slot.0.lock().unwrap_or_else(PoisonError::into_inner);
+        place.then.push(Box::new(then));
     }
 }
 

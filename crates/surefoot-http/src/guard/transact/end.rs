@@ -125,7 +125,7 @@ impl<T: RequestTransactions> Exchange<T> {
         let committed = tokio::time::timeout(limit, committing).await;
         let lost = |_| Committed::Unknown(StoreError::Unavailable("no answer to a commit".into()));
         match committed.unwrap_or_else(lost) {
-            Committed::Yes => self.committed(end, response),
+            Committed::Yes => self.committed(slot, end, response),
             Committed::No(error) => {
                 self.watch_store(&error);
                 let response = self.guard.away();
@@ -167,7 +167,7 @@ impl<T: RequestTransactions> Exchange<T> {
                 Ok(Opened::Known(arrived)) => {
                     let known = self.guard.0.requests.request(&self.new.identity).await;
                     return match known {
-                        Ok(Some(known)) if known == *next => self.committed(end, response),
+                        Ok(Some(known)) if known == *next => self.committed(slot, end, response),
                         // It was rolled back, and somebody else's run stands.
                         Ok(_) => {
                             let response = reply::to(arrived, &self.guard.0.options.problems);
@@ -186,7 +186,8 @@ impl<T: RequestTransactions> Exchange<T> {
     }
 
     /// It is on record.
-    fn committed(self, end: End, response: Response<Body>) {
+    fn committed(self, slot: &Slot<T::Transaction>, end: End, response: Response<Body>) {
+        slot.committed();
         self.saw(&end);
         if let Some(lead) = &self.lead {
             lead.tell(Standing::Over(self.guard.over(end)));

@@ -54,6 +54,8 @@ pub(crate) struct Stand<B> {
     /// What a handler that holds its transaction waits for.
     pub(crate) go: Arc<Notify>,
     pub(crate) runs: Arc<AtomicUsize>,
+    /// How often a handler's word after its commit was heard.
+    pub(crate) woken: Arc<AtomicUsize>,
     service: Service<B>,
 }
 
@@ -65,6 +67,7 @@ struct Service<B> {
     clock: Arc<TokioClock>,
     go: Arc<Notify>,
     runs: Arc<AtomicUsize>,
+    woken: Arc<AtomicUsize>,
 }
 
 impl<B: Bank> Service<B> {
@@ -91,6 +94,7 @@ impl<B: Bank> Service<B> {
             seen: service.seen.clone(),
             go: service.go.clone(),
             runs: service.runs.clone(),
+            woken: service.woken.clone(),
             service,
         }
     }
@@ -136,12 +140,17 @@ async fn pay<B: Bank>(
 ) -> Result<Response<axum::body::Body>, StatusCode> {
     let run = service.runs.fetch_add(1, Ordering::SeqCst) + 1;
     B::pay(&mut *tx, &service.bank, job()).await;
+    let woken = service.woken.clone();
+    tx.after_commit(move || {
+        woken.fetch_add(1, Ordering::SeqCst);
+    });
     match then.as_str() {
         "commit" => {}
         "refuse" => return Ok(tx.commit_with((StatusCode::PAYMENT_REQUIRED, "declined"))),
         "fail" => return Err(StatusCode::BAD_GATEWAY),
         "decline" => return Err(StatusCode::PAYMENT_REQUIRED),
         "panic" => panic!("a fault of the handler"),
+        "panic-later" => tx.after_commit(|| panic!("a fault of what follows")),
         "forget" => return Ok((StatusCode::CREATED, "done, I think").into_response()),
         "large" => return Ok(tx.commit_with("x".repeat(2000))),
         "unknown" => return Ok(unknown()),
@@ -200,6 +209,7 @@ impl<B: Bank> Stand<B> {
             clock: Arc::new(TokioClock::starting_at(START)),
             go: Arc::default(),
             runs: Arc::default(),
+            woken: Arc::default(),
         };
         service.node(opener, policy)
     }

@@ -63,6 +63,24 @@ pub(crate) async fn what_fails_leaves_nothing_and_frees_the_key<B: Bank>(bank: B
     );
 }
 
+pub(crate) async fn what_is_to_follow_a_commit_follows_it_alone<B: Bank>(bank: B) {
+    let stand = Stand::new(bank);
+    for (then, status, woken) in [
+        ("fail", 502, 0),
+        ("forget", 500, 0),
+        ("panic", 500, 0),
+        ("unknown", 502, 0),
+        ("panic-later", 201, 1),
+    ] {
+        let told = stand.post(then, then).await;
+        assert_eq!(told.status, status, "{then}");
+        assert_eq!(stand.woken.load(Ordering::SeqCst), woken, "{then}");
+    }
+    let replayed = stand.post("panic-later", "panic-later").await;
+    assert_eq!(replayed.marks(), (201, Some("replayed"), None));
+    assert_eq!(stand.woken.load(Ordering::SeqCst), 1);
+}
+
 pub(crate) async fn a_committed_refusal_is_replayed<B: Bank>(bank: B) {
     let stand = Stand::new(bank);
     let first = stand.post("k", "refuse").await;

@@ -70,6 +70,7 @@ pub(crate) async fn a_commit_whose_answer_was_lost_is_found_on_record<B: Bank>(b
     let stand = stand(bank, true, false);
     let told = stand.post("k", "commit").await;
     assert_eq!(told.marks(), (201, Some("executed"), None));
+    assert_eq!(stand.woken.load(Ordering::SeqCst), 1);
     assert_eq!(
         stand.post("k", "commit").await.marks(),
         (201, Some("replayed"), None)
@@ -81,6 +82,7 @@ pub(crate) async fn a_commit_that_was_lost_itself_happened_not_at_all<B: Bank>(b
     let stand = stand(bank, false, false);
     let told = stand.post("k", "commit").await;
     assert_eq!(told.marks(), (503, None, Some("store-unavailable")));
+    assert_eq!(stand.woken.load(Ordering::SeqCst), 0);
     assert_eq!(
         (stand.rows().await, stand.state("k").await),
         ((0, 0, 0), None)

@@ -16,6 +16,7 @@ macro_rules! over_this_database {
             an_answer_that_is_too_large_is_committed_without_its_body,
             what_may_have_happened_outside_is_unknown_without_its_rows,
             a_committed_refusal_is_replayed,
+            what_is_to_follow_a_commit_follows_it_alone,
             the_handler_knows_its_request_and_its_callers_limits,
             what_a_witness_released_runs_in_a_transaction_and_stays_released_when_it_fails
         );

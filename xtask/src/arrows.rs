@@ -146,6 +146,16 @@ const HOUSES: &[House] = &[
             "surefoot-store",
         ],
         tests_use: &[TESTKIT],
+    },    House {
+        name: "shop",
+        uses: &[
+            "surefoot",
+            "surefoot-http",
+            "surefoot-policy",
+            "surefoot-server",
+            "surefoot-store",
+        ],
+        tests_use: &[TESTKIT],
     },
 ];
 

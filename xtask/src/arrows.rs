@@ -83,7 +83,12 @@ const HOUSES: &[House] = &[
     },
     House {
         name: "surefoot-bench",
-        uses: &["surefoot-core", "surefoot", "surefoot-http", "surefoot-store"],
+        uses: &[
+            "surefoot-core",
+            "surefoot",
+            "surefoot-http",
+            "surefoot-store",
+        ],
         tests_use: &[TESTKIT],
     },
     House {

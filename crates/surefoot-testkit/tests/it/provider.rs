@@ -151,8 +151,7 @@ async fn effects_can_be_looked_up() {
 async fn it_says_what_became_of_a_call() {
     let provider = ScriptedProvider::start().await.unwrap();
     let asked = async || {
-        let request =
-            "GET /outcome HTTP/1.1\r\nhost: x\r\nconnection: close\r\nidempotency-key: \"a\"\r\n\r\n";
+        let request = "GET /outcome HTTP/1.1\r\nhost: x\r\nconnection: close\r\nidempotency-key: \"a\"\r\n\r\n";
         sent(&provider, request.to_owned()).await.unwrap()
     };
     assert!(

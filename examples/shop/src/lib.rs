@@ -8,6 +8,12 @@
 //! - [`loyalty`] is given every event at least once and adds its points once.
 //! - [`customers`] says whose request it is, [`settings`] holds every time and address, [`service`] puts it together.
 //!
+//! ```text
+//! cargo run -p shop --bin shop-outside &     # stands for the provider and the recommendations
+//! cargo run -p shop &
+//! curl -i 127.0.0.1:8080/payments -H 'idempotency-key: p-1' --json '{"product":"rope"}'
+//! ```
+//!
 //! Everything is in one SQLite file. On PostgreSQL the transaction of a handler is one of sqlx, which is awaited statement by
 //! statement where this one runs a closure; the parts and their places are the same (`docs/front-door.md`).
 

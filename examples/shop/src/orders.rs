@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use surefoot::core::id::{JobId, MessageId, OrderKey, Tenant, Topic};
+use surefoot::core::job::TraceContext;
 use surefoot::core::message::Message;
 use surefoot::core::payload::Payload;
 use surefoot::core::port::NewJob;
@@ -128,7 +129,8 @@ impl Orders {
                 order.state.as_str(),
             ),
         )?;
-        SqliteStore::append_in(tx, &[event(order, now)?])?;
+        let event = event(order, job.trace.clone(), now)?;
+        SqliteStore::append_in(tx, &[event])?;
         SqliteStore::enqueue_in(tx, job, now)?;
         Ok(())
     }
@@ -169,7 +171,8 @@ impl Orders {
             if changed != 1 {
                 return Err(Failure::permanent("its order is settled already"));
             }
-            SqliteStore::append_in(tx, &[event(&order, now)?])?;
+            let event = event(&order, cx.trace().cloned(), now)?;
+            SqliteStore::append_in(tx, &[event])?;
             SqliteStore::settle_in(tx, &cx.settlement(&charged)?)?;
             Ok(charged)
         };
@@ -240,7 +243,7 @@ fn order((id, customer, job, product, cents, state, charge): Columns) -> Outcome
 
 /// The event of an order as it stands. Its id is made of what it tells, so telling it twice is one message; its key keeps the
 /// events of one order in their order.
-fn event(order: &Order, now: Timestamp) -> Outcome<Message> {
+fn event(order: &Order, trace: Option<TraceContext>, now: Timestamp) -> Outcome<Message> {
     let topic = order.state.topic();
     let says = OrderEvent {
         order: order.id.clone(),
@@ -252,7 +255,7 @@ fn event(order: &Order, now: Timestamp) -> Outcome<Message> {
         topic: Topic::new(topic)?,
         key: Some(OrderKey::new(&order.id)?),
         payload: Payload::from_serialize(&says)?,
-        trace: None,
+        trace,
         appended_at: now,
     })
 }

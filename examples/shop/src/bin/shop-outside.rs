@@ -77,6 +77,7 @@ async fn charge(
     });
     match act.as_deref() {
         Some("503") => return (StatusCode::SERVICE_UNAVAILABLE, "overloaded").into_response(),
+        Some("400") => return (StatusCode::BAD_REQUEST, "no such merchant").into_response(),
         Some("402") => return (StatusCode::PAYMENT_REQUIRED, "card expired").into_response(),
         Some("hang") => tokio::time::sleep(HANG).await,
         Some("take_then_hang") => {

@@ -117,6 +117,25 @@ fn a_declined_card_is_an_outcome_that_stays_and_no_dead_letter() {
 }
 
 #[test]
+fn a_charge_that_cannot_be_made_waits_for_a_person_and_is_made_then() {
+    let world = World::start(&["400"]);
+    let paid = world.pay("p-1", "rope").location.unwrap();
+    let order = world.until(&paid, |order| {
+        order["text"].as_str().unwrap().contains("looking")
+    });
+    assert_eq!(
+        order["text"],
+        "It could not be done; we are looking into it."
+    );
+    let dead = world.operators("GET", "/v1/jobs?state=dead", &json!(null));
+    let job = dead["jobs"][0]["id"].as_str().unwrap();
+    let why = json!({ "reason": "the merchant is registered" });
+    world.operators("POST", &format!("/v1/jobs/{job}/replay"), &why);
+    world.until(&paid, is_paid);
+    assert_eq!(world.taken(), [12_900]);
+}
+
+#[test]
 fn what_is_no_order_is_refused() {
     let world = World::start(&[]);
     let rope = json!({ "product": "rope" });

@@ -104,7 +104,7 @@ impl World {
         self.client.get(url).send().unwrap().json().unwrap()
     }
 
-    /// Every charge that took money, and the most under one key.
+    /// What every charge took.
     pub(crate) fn taken(&self) -> Vec<u64> {
         let books = self.books();
         let taken = books["taken"].as_object().unwrap().values();
@@ -151,6 +151,15 @@ impl World {
 
     pub(crate) fn show(&self, path: &str) -> Value {
         let told = self.get(ADA, path, "en");
+        assert_eq!(told.status, 200, "{told:?}");
+        told.json()
+    }
+
+    /// What an operator sees or orders.
+    #[track_caller]
+    pub(crate) fn operators(&self, method: &str, path: &str, body: &Value) -> Value {
+        let url = format!("{}{path}", self.service.as_ref().unwrap().said("operators"));
+        let told = self.told(self.client.request(method.parse().unwrap(), url).json(body));
         assert_eq!(told.status, 200, "{told:?}");
         told.json()
     }

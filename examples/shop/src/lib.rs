@@ -2,11 +2,11 @@
 //! or is away, and while it is killed itself.
 //!
 //! - [`payments`] is `POST /payments`: claim, order, event, charging job and answer are one commit. [`charge`] is that job,
-//!   with the one call that must not happen twice; [`provider`] is whom it calls. [`orders`] holds the rows and their events.
+//!   with the one call that must not happen twice; [`provider`] is whom it calls. [`orders`] holds the rows, [`events`] what is told of them.
 //! - [`catalogue`] is the product page, [`recommendations`] the widget on it that it can do without.
 //! - [`exports`] is `POST /exports`: 202, where to look, a stream of the progress, and a file.
 //! - [`loyalty`] is given every event at least once and adds its points once.
-//! - [`customers`] says whose request it is, [`settings`] holds every time and address, [`service`] puts it together.
+//! - [`customers`] says whose request it is, [`settings`] holds every time and address, [`service`] puts it together, and `doors` says which address leads where.
 //!
 //! ```text
 //! cargo run -p shop --bin shop-outside &     # stands for the provider and the recommendations
@@ -20,6 +20,8 @@
 pub mod catalogue;
 pub mod charge;
 pub mod customers;
+mod doors;
+pub mod events;
 pub mod exports;
 pub mod loyalty;
 pub mod orders;

@@ -15,7 +15,7 @@ use surefoot_store::sqlite::SqliteStore;
 use surefoot_store::sqlite::rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::Fault;
-use crate::orders::{DECLINED, OrderEvent, PAID, PLACED};
+use crate::events::{DECLINED, OrderEvent, PAID, PLACED};
 use crate::refused::Refused;
 
 /// The name of the consumer and of its sink, on record.

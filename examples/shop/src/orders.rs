@@ -1,17 +1,14 @@
-//! The orders, in the same file as everything that must agree with them, and the events that tell of them. An order and its
-//! event are one commit; so are what became of it, the event of that, and the end of its charging job.
+//! The orders, in the same file as everything that must agree with them. An order, its event and its charging job are one
+//! commit; so are what became of it, the event of that, and the end of the job.
 
-use serde::{Deserialize, Serialize};
-use surefoot::core::id::{JobId, MessageId, OrderKey, Tenant, Topic};
-use surefoot::core::job::TraceContext;
-use surefoot::core::message::Message;
-use surefoot::core::payload::Payload;
+use surefoot::core::id::{JobId, Tenant};
 use surefoot::core::port::NewJob;
 use surefoot::core::time::Timestamp;
 use surefoot::{Cx, Failure, Outcome};
 use surefoot_store::sqlite::SqliteStore;
 use surefoot_store::sqlite::rusqlite::{Connection, OptionalExtension, Row, Transaction};
 
+use crate::events::event;
 use crate::provider::Charged;
 
 const TABLES: &str = "
@@ -71,31 +68,6 @@ impl OrderState {
             Self::Declined => "declined",
         }
     }
-
-    /// What others are told of it.
-    const fn topic(&self) -> &'static str {
-        match self {
-            Self::Placed => PLACED,
-            Self::Paid { .. } => PAID,
-            Self::Declined => DECLINED,
-        }
-    }
-}
-
-/// The topic of orders that were placed.
-pub const PLACED: &str = "order.placed";
-/// The topic of orders that were paid.
-pub const PAID: &str = "order.paid";
-/// The topic of orders that were declined.
-pub const DECLINED: &str = "order.declined";
-
-/// What an event says besides its topic and whose it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OrderEvent {
-    /// Which order.
-    pub order: String,
-    /// What it costs.
-    pub cents: u64,
 }
 
 /// The rows; cheap to clone.
@@ -238,24 +210,5 @@ fn order((id, customer, job, product, cents, state, charge): Columns) -> Outcome
         product,
         cents: u64::try_from(cents)?,
         state,
-    })
-}
-
-/// The event of an order as it stands. Its id is made of what it tells, so telling it twice is one message; its key keeps the
-/// events of one order in their order.
-fn event(order: &Order, trace: Option<TraceContext>, now: Timestamp) -> Outcome<Message> {
-    let topic = order.state.topic();
-    let says = OrderEvent {
-        order: order.id.clone(),
-        cents: order.cents,
-    };
-    Ok(Message {
-        id: MessageId::new(format!("{topic}:{}", order.id))?,
-        tenant: order.customer.clone(),
-        topic: Topic::new(topic)?,
-        key: Some(OrderKey::new(&order.id)?),
-        payload: Payload::from_serialize(&says)?,
-        trace,
-        appended_at: now,
     })
 }

@@ -1,52 +1,40 @@
-//! The whole service: one file, the engine, the relay, the front door, the customers' port and the operators'.
+//! The whole service: one file, the engine and the relay over it, and its two ports, from their start to their end.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
-use surefoot::core::id::{Kind, Worker};
 use surefoot::core::time::Clock;
-use surefoot::{Engine, EngineOptions, Failure, Job, NodeClock, Relay};
-use surefoot_http::{
-    Accept, AskNobody, ExtensionTenant, Guard, GuardOptions, Need, ReconcilerOptions, RoutePolicy,
-    Routes, TransactionLayer,
-};
-use surefoot_server::{Metrics, ServerOptions, check_listen};
-use surefoot_store::sqlite::{SqliteRequestTransactions, SqliteStore};
+use surefoot::{Engine, EngineOptions, Failure, NodeClock, Relay};
+use surefoot_http::{AskNobody, ReconcilerOptions};
+use surefoot_server::{Metrics, check_listen};
+use surefoot_store::sqlite::SqliteStore;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::charge::{Till, charge};
-use crate::exports::{self, Desk, Export};
 use crate::loyalty::{self, Loyalty};
 use crate::orders::Orders;
-use crate::payments::{self, Checkout};
 use crate::provider::Psp;
-use crate::recommendations::Recommendations;
 use crate::settings::Settings;
-use crate::{Fault, catalogue, customers};
+use crate::{Fault, doors, exports};
 
-/// How long a second click waits for the answer of the first.
-const SECOND_CLICK: Duration = Duration::from_secs(2);
 /// How often lost workers are looked for: a customer waits.
 const SWEEP: Duration = Duration::from_secs(1);
 /// How long requests that are under way may take to end when the service stops.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What runs behind the routes.
-struct Shop {
-    store: Arc<SqliteStore>,
-    clock: Arc<dyn Clock>,
-    metrics: Arc<Metrics>,
-    outside: reqwest::Client,
-    orders: Orders,
-    loyalty: Loyalty,
-    relay: Relay,
-    engine: Engine,
+/// What runs behind the doors.
+pub(crate) struct Shop {
+    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) outside: reqwest::Client,
+    pub(crate) orders: Orders,
+    pub(crate) loyalty: Loyalty,
+    pub(crate) relay: Relay,
+    pub(crate) engine: Engine,
 }
 
 /// Serves until the process is told to stop (SIGTERM), then lets what runs end.
@@ -57,9 +45,9 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
     check_listen(settings.listen, !settings.customers.is_empty())?;
     check_listen(settings.operators, false)?;
     let shop = Shop::start(&settings).await?;
-    let guard = shop.guard()?;
-    let customers = shop.customers(&settings, &guard).await?;
-    let operators = shop.operators();
+    let guard = doors::guard(&shop)?;
+    let customers = doors::customers(&shop, &settings, &guard).await?;
+    let operators = doors::operators(&shop);
     let (at, behind) = (
         bind(settings.listen).await?,
         bind(settings.operators).await?,
@@ -140,91 +128,6 @@ impl Shop {
             relay,
             engine,
         })
-    }
-
-    /// The front door: what is bought or exported carries a key, and a second click gets the answer of the first.
-    fn guard(&self) -> Result<Guard, Fault> {
-        let mut options = GuardOptions::new(Worker::new(self.engine.worker().as_str())?);
-        options.routes = Routes::all(RoutePolicy {
-            need: Need::Required,
-            wait: SECOND_CLICK,
-            ..RoutePolicy::default()
-        });
-        let (requests, clock) = (self.store.clone(), self.clock.clone());
-        Ok(Guard::observed(
-            requests,
-            clock,
-            ExtensionTenant,
-            options,
-            self.metrics.clone(),
-        )?)
-    }
-
-    async fn customers(&self, settings: &Settings, guard: &Guard) -> Result<Router, Fault> {
-        let client = self.engine.client().clone();
-        let hold_max = SqliteRequestTransactions::HOLD_MAX;
-        let store = (*self.store).clone();
-        let transactions =
-            SqliteRequestTransactions::open(store, &settings.database, hold_max).await?;
-        let kind = Kind::new(Export::KIND)?;
-        let accept = Accept::new(guard.clone(), client.clone(), kind, exports::PATH)?;
-        let checkout = Checkout {
-            client: client.clone(),
-            relay: self.relay.clone(),
-            orders: self.orders.clone(),
-        };
-        let desk = Desk {
-            accept: accept.clone(),
-            client,
-            folder: settings.exports.clone(),
-        };
-        let recommendations = Recommendations::new(settings, self.outside.clone())?;
-
-        let once = Router::new()
-            .route("/payments", post(payments::pay))
-            .with_state(checkout.clone())
-            .merge(
-                Router::new()
-                    .route(exports::PATH, post(exports::hand_in))
-                    .with_state(desk.clone()),
-            )
-            .layer(TransactionLayer::new(guard.clone(), transactions));
-        let looks = Router::new()
-            .route("/payments/{id}", get(payments::look))
-            .with_state(checkout)
-            .merge(
-                Router::new()
-                    .route("/exports/{id}/file", get(exports::file))
-                    .with_state(desk),
-            )
-            .merge(
-                Router::new()
-                    .route("/points", get(loyalty::look))
-                    .with_state(self.loyalty.clone()),
-            )
-            .merge(accept.routes());
-        let known = customers::known(&settings.customers)?;
-        let pages = Router::new().route("/products/{id}", get(catalogue::page));
-        Ok(once
-            .merge(looks)
-            .layer(from_fn_with_state(known, customers::identify))
-            .merge(pages.with_state(recommendations)))
-    }
-
-    /// Where dead letters and unknown charges are seen and decided.
-    fn operators(&self) -> Router {
-        let engine = self.engine.clone();
-        let readiness = move || match engine.health().is_ready() {
-            true => Ok(()),
-            false => Err("the database does not answer, or the service stops".to_owned()),
-        };
-        let (client, store) = (self.engine.client().clone(), self.store.clone());
-        surefoot_server::router(
-            client,
-            store,
-            self.metrics.clone(),
-            ServerOptions::new(readiness),
-        )
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use shop::events::{PAID, PLACED};
 use shop::loyalty::Loyalty;
-use shop::orders::{PAID, PLACED};
 use surefoot::core::id::{MessageId, Tenant};
 use surefoot::core::port::Messages;
 use surefoot::{NodeClock, Sink};

@@ -35,6 +35,7 @@ mod reconcile;
 mod route;
 mod stall;
 mod tenant;
+mod term;
 mod told;
 mod transaction;
 mod witness;
@@ -53,7 +54,7 @@ pub use route::{ANY_ROUTE, Need, ROUTES_MAX, RoutePolicy, Routes, Rule, StoreAwa
 pub use stall::StallGuard;
 pub use tenant::{
     BearerTenants, ExtensionTenant, SingleTenant, TOKEN_BYTES_MIN, TenantRefused, Tenants,
-    TokenTooShort, TrustedHeader,
+    TokenRefused, TrustedHeader,
 };
 pub use told::{OUTCOME, Told};
 pub use transaction::InTransaction;

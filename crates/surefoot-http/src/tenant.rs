@@ -89,27 +89,46 @@ impl Tenants for ExtensionTenant {
 #[derive(Clone)]
 pub struct BearerTenants(Vec<([u8; 32], Tenant)>);
 
-/// A token that is too short to be one.
+/// A token that cannot be one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the token of tenant {0} is shorter than {TOKEN_BYTES_MIN} bytes; make one with: openssl rand -hex 24"
-)]
-pub struct TokenTooShort(pub Tenant);
+pub enum TokenRefused {
+    /// It could be guessed.
+    #[error(
+        "the token of tenant {0} is shorter than {TOKEN_BYTES_MIN} bytes; make one with: openssl rand -hex 24"
+    )]
+    TooShort(Tenant),
+    /// No header can carry it: a line break at the end of a secret's file is one.
+    #[error(
+        "the token of tenant {0} holds a space, a line break or another character that no token has; remove it"
+    )]
+    Character(Tenant),
+    /// Each would get the other's answers.
+    #[error("the tenants {0} and {1} have the same token; give each its own")]
+    Shared(Tenant, Tenant),
+}
 
 impl BearerTenants {
     /// Tenants by token. A tenant may have several, so that one can be replaced by the next.
     ///
     /// # Errors
-    /// The first token that is too short.
+    /// The first token that is refused.
     pub fn new<'a>(
         tokens: impl IntoIterator<Item = (&'a str, Tenant)>,
-    ) -> Result<Self, TokenTooShort> {
-        let mut all = Vec::new();
+    ) -> Result<Self, TokenRefused> {
+        let mut all: Vec<([u8; 32], Tenant)> = Vec::new();
         for (token, tenant) in tokens {
             if token.len() < TOKEN_BYTES_MIN {
-                return Err(TokenTooShort(tenant));
+                return Err(TokenRefused::TooShort(tenant));
             }
-            all.push((Sha256::digest(token.as_bytes()).into(), tenant));
+            if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+                return Err(TokenRefused::Character(tenant));
+            }
+            let digest = Sha256::digest(token.as_bytes()).into();
+            let other = |(known, other): &&([u8; 32], Tenant)| *known == digest && *other != tenant;
+            if let Some((_, other)) = all.iter().find(other) {
+                return Err(TokenRefused::Shared(other.clone(), tenant));
+            }
+            all.push((digest, tenant));
         }
         Ok(Self(all))
     }
@@ -252,7 +271,31 @@ mod tests {
             assert_eq!(bearer.tenant(&head(headers, None)), expected, "{headers:?}");
         }
         assert_eq!(format!("{bearer:?}").matches("0123").count(), 0);
-        assert!(BearerTenants::new([("short", tenant("a"))]).is_err());
+    }
+
+    /// Two tenants with one token would be one tenant, and each would read the other's answers.
+    #[test]
+    fn a_token_that_cannot_tell_tenants_apart_is_refused() {
+        let token = "0123456789abcdef";
+        let (a, b) = (tenant("a"), tenant("b"));
+        let table = [
+            (
+                vec![("short", a.clone())],
+                TokenRefused::TooShort(a.clone()),
+            ),
+            (
+                vec![("0123456789abcdef\n", a.clone())],
+                TokenRefused::Character(a.clone()),
+            ),
+            (
+                vec![(token, a.clone()), (token, b.clone())],
+                TokenRefused::Shared(a.clone(), b),
+            ),
+        ];
+        for (tokens, expected) in table {
+            assert_eq!(BearerTenants::new(tokens).err(), Some(expected));
+        }
+        assert!(BearerTenants::new([(token, a.clone()), (token, a)]).is_ok());
     }
 
     #[test]

@@ -313,6 +313,10 @@ fn tenants_are_told_apart_in_one_way() {
             "f:3:17: tenant_tokens names no tenant, so nobody could use a key; add one, such as { acme = \"${ACME_TOKEN}\" }, or remove it",
         ),
         (
+            "tenant_tokens = { a = \"${ACME}\", b = \"${ACME}\" }",
+            "f:3:38: the tenants a and b have the same token; give each its own",
+        ),
+        (
             "tenant_header = \"x-tenant\"\ntrusted_proxies = [\"proxy\"]",
             "f:4:19: \"proxy\" is no IP address; write for example 10.0.0.7",
         ),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use http::HeaderName;
 use surefoot_core::id::Tenant;
 use surefoot_http::{
-    BearerTenants, SingleTenant, TOKEN_BYTES_MIN, Tenants, TokenTooShort, TrustedHeader,
+    BearerTenants, SingleTenant, TOKEN_BYTES_MIN, Tenants, TokenRefused, TrustedHeader,
 };
 
 use super::environment::{self, Environment};
@@ -48,8 +48,8 @@ impl TenantKeys {
     /// What tells a guard whose a request is.
     ///
     /// # Errors
-    /// A token that is too short to be one.
-    pub(crate) fn tenants(&self) -> Result<Arc<dyn Tenants>, TokenTooShort> {
+    /// The first token that is refused.
+    pub(crate) fn tenants(&self) -> Result<Arc<dyn Tenants>, TokenRefused> {
         Ok(match self {
             Self::One(tenant) => Arc::new(SingleTenant(tenant.clone())),
             Self::Tokens(tokens) => {
@@ -147,10 +147,23 @@ fn tokens(section: &Section<'_>, environment: Environment<'_>) -> Field<Vec<(Ten
         return Field::Faulty;
     };
     let (entries, mut sound) = table.entry_lists();
-    let mut tokens = Vec::new();
+    let mut tokens: Vec<(Tenant, String)> = Vec::new();
     for entry in entries {
         match (Tenant::new(entry.name), token(entry.text, environment)) {
-            (Ok(tenant), Ok(token)) => tokens.push((tenant, token)),
+            (Ok(tenant), Ok(token)) => {
+                let alone = BearerTenants::new([(token.as_str(), tenant.clone())]).err();
+                let shared = tokens
+                    .iter()
+                    .find(|(other, known)| *known == token && *other != tenant)
+                    .map(|(other, _)| TokenRefused::Shared(other.clone(), tenant.clone()));
+                if let Some(refusal) = alone.or(shared) {
+                    sound = false;
+                    let refusal = refusal.to_string();
+                    section.faults.note_text(entry.text_span.clone(), &refusal);
+                } else {
+                    tokens.push((tenant, token));
+                }
+            }
             (name, token) => {
                 sound = false;
                 if let Err(refusal) = name {

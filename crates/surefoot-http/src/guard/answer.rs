@@ -25,6 +25,7 @@ use crate::mark::{self, NOT_RECORDED, Status};
 use crate::observe::DoorEvent;
 use crate::problem::{NOTHING_HAPPENED, OUTCOME_UNKNOWN};
 use crate::route::RoutePolicy;
+use crate::term::Term;
 use crate::told::Told;
 
 /// Why a run ended that went on after its lease.
@@ -70,6 +71,11 @@ impl Exchange {
     /// Whether it may begin.
     pub(super) fn holds(&self) -> bool {
         self.lease.holds()
+    }
+
+    /// How long what it sends may leave.
+    pub(super) fn term(&self) -> Term {
+        self.lease.term().clone()
     }
 
     pub(super) const fn run_max(&self) -> Duration {

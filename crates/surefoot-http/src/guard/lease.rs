@@ -10,6 +10,7 @@ use surefoot_core::time::Timestamp;
 use tokio::time::Instant;
 
 use super::Guard;
+use crate::term::Term;
 
 /// A lease is extended when this part of it has passed, so that one beat may fail.
 const BEATS_PER_LEASE: u32 = 3;
@@ -22,6 +23,8 @@ pub(super) struct Lease {
     until_max: Timestamp,
     /// From here on others count on it that nothing of this run takes effect any more.
     settles_at: Timestamp,
+    /// What is sent looks at it.
+    term: Term,
     next: Instant,
     every: Duration,
 }
@@ -37,7 +40,9 @@ pub(super) enum Held<T> {
 impl Lease {
     pub(super) fn new(guard: Guard, request: Request, run_max: Duration) -> Self {
         let every = request.clocks.lease / BEATS_PER_LEASE;
+        let term = Term::new(guard.0.clock.clone(), lease_until(&request));
         Self {
+            term,
             until_max: guard.0.clock.now().after(run_max),
             settles_at: request.settles_at,
             guard,
@@ -59,7 +64,12 @@ impl Lease {
     /// over before anything ran.
     pub(super) fn holds(&self) -> bool {
         let now = self.guard.0.clock.now();
-        matches!(self.request.state, RequestState::Claimed { lease_until, .. } if lease_until > now)
+        lease_until(&self.request) > now
+    }
+
+    /// How long what the run sends may leave.
+    pub(super) const fn term(&self) -> &Term {
+        &self.term
     }
 
     /// How long the run may still take effect.
@@ -107,12 +117,19 @@ impl Lease {
         match self.guard.0.requests.write_once(&next).await {
             Ok(RequestWritten::Applied | RequestWritten::Already) => {
                 self.settles_at = next.settles_at;
+                self.term.extend(lease_until(&next));
                 self.request = next;
             }
             Ok(RequestWritten::Changed(Some(known))) => {
                 let ours = known.epoch == self.request.epoch
                     && matches!(known.state, RequestState::Claimed { .. });
                 self.request = *known;
+                // One that is somebody else's is over.
+                self.term.extend(if ours {
+                    lease_until(&self.request)
+                } else {
+                    Timestamp::from_micros(i64::MIN)
+                });
                 return ours;
             }
             Ok(RequestWritten::Changed(None)) => return false,
@@ -125,5 +142,17 @@ impl Lease {
             }
         }
         true
+    }
+}
+
+/// When the lease ends; where there is none, it ended long ago.
+fn lease_until(request: &Request) -> Timestamp {
+    match request.state {
+        RequestState::Claimed { lease_until, .. } => lease_until,
+        RequestState::Finished { .. }
+        | RequestState::Unknown { .. }
+        | RequestState::NeedsHuman { .. }
+        | RequestState::Released { .. }
+        | RequestState::Expired { .. } => Timestamp::from_micros(i64::MIN),
     }
 }

@@ -126,6 +126,7 @@ impl Guard {
             return exchange.conclude(nothing, Some(self.refuse(late))).await;
         }
         request.extensions_mut().insert(context.clone());
+        request.extensions_mut().insert(exchange.term());
         // A task of its own: neither a panic nor a handler that blocks its thread stops the lease.
         let handler = ambient.scope(async move { call(request).await });
         let handler = AbortOnDropHandle::new(tokio::spawn(context.scope(handler)));

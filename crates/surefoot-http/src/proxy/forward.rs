@@ -6,16 +6,17 @@ use axum::body::Body;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Request, Response, Uri, Version};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use surefoot_policy::clock::{Clock as _, TokioClock};
 use surefoot_policy::context::{Ambient, headers as context};
 
+use super::connect::Connector;
 use super::headers;
 use super::{ProxyOptions, ProxyRefused};
 use crate::problem::{
     DEADLINE_PASSED, Problem, ProblemTypes, UPSTREAM_BROKEN, UPSTREAM_TIMEOUT, UPSTREAM_UNREACHABLE,
 };
+use crate::term::Term;
 use crate::told::Told;
 
 /// The name under which an owner of retries that sent none is passed on.
@@ -25,7 +26,7 @@ const RETRY_OWNER: HeaderValue = HeaderValue::from_static("surefoot");
 #[derive(Clone, Debug)]
 pub(super) struct Upstream {
     authority: Authority,
-    client: Client<HttpConnector, Body>,
+    client: Client<Connector, Body>,
     timeout: Duration,
 }
 
@@ -76,11 +77,18 @@ impl Upstream {
         };
         head.uri = uri;
         head.version = Version::HTTP_11;
+        // Connecting may have taken long, or this process may have stood still.
+        let term = head.extensions.remove::<Term>();
+        let body = match &term {
+            Some(term) => term.clone().bind(body),
+            None => body,
+        };
         head.extensions.clear();
         let left = ambient.deadline.map_or(self.timeout, |deadline| {
             deadline.since(now).min(self.timeout)
         });
-        let answered = self.client.request(Request::from_parts(head, body));
+        let answering = self.client.request(Request::from_parts(head, body));
+        let answered = Term::scope(term, answering);
         match tokio::time::timeout(left, answered).await {
             Ok(Ok(response)) => {
                 let mut response = response.map(Body::new);
@@ -132,15 +140,12 @@ impl Upstream {
 }
 
 /// A client that keeps connections for a short while.
-pub(super) fn client(connect_timeout: Duration, idle_max: Duration) -> Client<HttpConnector, Body> {
-    let mut connector = HttpConnector::new();
-    connector.set_connect_timeout(Some(connect_timeout));
-    connector.set_nodelay(true);
+pub(super) fn client(connect_timeout: Duration, idle_max: Duration) -> Client<Connector, Body> {
     Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
         .pool_idle_timeout(idle_max)
-        .build(connector)
+        .build(Connector::new(connect_timeout))
 }
 
 /// Our own answer in place of the upstream's, and what it means.

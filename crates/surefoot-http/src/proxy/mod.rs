@@ -4,6 +4,7 @@
 //! An upstream that does not answer in time may have done its work: that is an unknown outcome here, never a failure. Only
 //! an upstream that could not be connected to has surely done nothing.
 
+mod connect;
 mod forward;
 mod headers;
 mod serve;

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use axum::body::Body;
 use http::{HeaderValue, Request, Uri};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use surefoot_core::request::{
     Answer, Body as Kind, Request as Record, RequestPolicy, RequestVerdict,
 };
 
+use super::connect::Connector;
 use super::forward::client;
 use super::headers::{REQUEST_ID, TENANT, end_hop};
 use crate::guard::{Room, Unread, read};
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct VerifyByUrl {
     uri: Uri,
-    client: Client<HttpConnector, Body>,
+    client: Client<Connector, Body>,
     policy: RequestPolicy,
 }
 

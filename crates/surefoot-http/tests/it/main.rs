@@ -7,6 +7,7 @@ mod claim;
 mod context;
 mod draft;
 mod fixture;
+mod frozen;
 mod kept;
 mod marks;
 mod observe;

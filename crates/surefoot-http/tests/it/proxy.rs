@@ -103,7 +103,7 @@ fn keyed(key: &str, body: impl Into<Body>) -> Request<Body> {
     request.body(body.into()).unwrap()
 }
 
-async fn ask(addr: SocketAddr, mut request: Request<Body>) -> Got {
+pub(crate) async fn ask(addr: SocketAddr, mut request: Request<Body>) -> Got {
     let path = request.uri().path_and_query().unwrap().as_str();
     *request.uri_mut() = format!("http://{addr}{path}").parse().unwrap();
     let client = Client::builder(TokioExecutor::new()).build_http::<Body>();

@@ -2,13 +2,9 @@
 //! same key on another route is a mismatch and not a second intent.
 
 use std::fmt;
-use std::str::FromStr;
-
-use uuid::Uuid;
 
 use super::RequestKey;
-use crate::id::{DependencyName, NameError, Tenant};
-use crate::time::Timestamp;
+use crate::id::{DependencyName, NameError, Tenant, time_ordered_id};
 
 /// What makes a request one intent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,31 +15,13 @@ pub struct Identity {
     pub key: RequestKey,
 }
 
-/// A request's id: a UUID version 7, so ids of later requests sort later. The one that first claimed a key stays with it
-/// for as long as the key is on record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestId(Uuid);
+time_ordered_id!(
+    /// A request's id: a UUID version 7, so ids of later requests sort later. The one that first claimed a key stays with it
+    /// for as long as the key is on record.
+    RequestId, RequestIdError, "request"
+);
 
 impl RequestId {
-    /// An id from the time of its making and 10 random bytes.
-    #[must_use]
-    pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
-        let millis = u64::try_from(now.as_micros() / 1000).unwrap_or(0);
-        Self(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
-    }
-
-    /// An id that was read from a store.
-    #[must_use]
-    pub const fn from_uuid(uuid: Uuid) -> Self {
-        Self(uuid)
-    }
-
-    /// As a UUID.
-    #[must_use]
-    pub const fn as_uuid(self) -> Uuid {
-        self.0
-    }
-
     /// The key under which a dependency sees what this request does there. It is the same on every run, and another one
     /// for each dependency; [`RequestId::of_downstream`] reads it back.
     #[must_use]
@@ -60,25 +38,6 @@ impl RequestId {
         (read.to_string() == id).then_some(read)
     }
 }
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
-    }
-}
-
-impl FromStr for RequestId {
-    type Err = RequestIdError;
-
-    fn from_str(text: &str) -> Result<Self, RequestIdError> {
-        Uuid::try_parse(text).map(Self).map_err(|_| RequestIdError)
-    }
-}
-
-/// A text that is not a request id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a request id; it looks like 01890a5d-ac96-774b-bcce-b302099a8057")]
-pub struct RequestIdError;
 
 /// Which operation of the service is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -157,6 +116,7 @@ fn check(what: &'static str, text: &str, bytes_max: usize) -> Result<(), NameErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Timestamp;
 
     #[test]
     fn an_operation_is_visible_ascii_and_bounded() {

@@ -1,11 +1,9 @@
-//! Names, keys, ids and epochs as types: a value of one of these has been checked at the border.
-//! Nothing here is trusted again further in, and nothing here is made from a clock or a generator.
+//! Names and keys as types: a text of one of these was checked at the border, and is not checked again further in.
 
 use std::fmt;
 use std::str::FromStr;
 
-use uuid::Uuid;
-
+use super::time_ordered;
 use crate::time::Timestamp;
 
 /// A name or key that does not fit its bounds.
@@ -221,7 +219,7 @@ impl MessageId {
     /// An id from the time of its making and 10 random bytes: a UUID version 7, so ids of later messages sort later.
     #[must_use]
     pub fn made(now: Timestamp, random: [u8; 10]) -> Self {
-        Self(JobId::new(now, random).to_string())
+        Self(time_ordered::uuid(now, random).to_string())
     }
 }
 
@@ -230,121 +228,6 @@ impl Queue {
     #[must_use]
     pub fn standard() -> Self {
         Self("default".to_owned())
-    }
-}
-
-/// A job's id: a UUID version 7, so ids of later jobs sort later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct JobId(Uuid);
-
-impl JobId {
-    /// An id from the time of its making and 10 random bytes.
-    #[must_use]
-    pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
-        let millis = u64::try_from(now.as_micros() / 1000).unwrap_or(0);
-        Self(uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid())
-    }
-
-    /// An id that was read from a store.
-    #[must_use]
-    pub const fn from_uuid(uuid: Uuid) -> Self {
-        Self(uuid)
-    }
-
-    /// As a UUID.
-    #[must_use]
-    pub const fn as_uuid(self) -> Uuid {
-        self.0
-    }
-}
-
-impl fmt::Display for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
-    }
-}
-
-impl FromStr for JobId {
-    type Err = JobIdError;
-
-    fn from_str(text: &str) -> Result<Self, JobIdError> {
-        Uuid::try_parse(text).map(Self).map_err(|_| JobIdError)
-    }
-}
-
-/// A text that is not a job id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a job id; it looks like 01890a5d-ac96-774b-bcce-b302099a8057")]
-pub struct JobIdError;
-
-/// The number that fences every write made under a lease. It rises with each claim of the job, never falls
-/// and is never given twice, so a write under an earlier lease can be told from one under the present lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Epoch(pub i64);
-
-impl Epoch {
-    /// The epoch of a job that was never claimed.
-    pub const NEVER: Self = Self(0);
-
-    /// The epoch of the next claim.
-    #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0 + 1)
-    }
-}
-
-impl fmt::Display for Epoch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// The key that the engine gives to a provider for one job's effect. It stays the same over all attempts,
-/// crashes and nodes; only a replay as a *new* effect changes it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ProviderKey(String);
-
-impl ProviderKey {
-    /// The key of a job's first effect in its generation (1 at first).
-    #[must_use]
-    pub fn of(job: JobId, generation: u32) -> Self {
-        Self::of_effect(job, generation, 0)
-    }
-
-    /// The key of a job's effect at a place, counted from 0.
-    #[must_use]
-    pub fn of_effect(job: JobId, generation: u32, place: u32) -> Self {
-        Self(match (generation, place) {
-            (0 | 1, 0) => job.to_string(),
-            (generation, 0) => format!("{job}.{generation}"),
-            (generation, place) => format!("{job}.{generation}.{place}"),
-        })
-    }
-
-    /// The job, the generation and the place of a key that was made here; `None` for any other text.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<(JobId, u32, u32)> {
-        let mut parts = text.split('.');
-        let job = parts.next()?.parse().ok()?;
-        let mut number = |otherwise| match parts.next() {
-            None => Some(otherwise),
-            Some(digits) => digits.parse().ok(),
-        };
-        let (generation, place) = (number(1)?, number(0)?);
-        (Self::of_effect(job, generation, place).as_str() == text)
-            .then_some((job, generation, place))
-    }
-
-    /// The key as it travels, for example in `Idempotency-Key`.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for ProviderKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 
@@ -377,44 +260,6 @@ mod tests {
         ];
         for (result, expected) in cases {
             assert_eq!(result.err().map(|e| e.to_string()).as_deref(), expected);
-        }
-    }
-
-    #[test]
-    fn ids_of_later_jobs_sort_later_and_read_back() {
-        let early = JobId::new(Timestamp::from_micros(1_000_000), [0xff; 10]);
-        let late = JobId::new(Timestamp::from_micros(1_001_000), [0; 10]);
-        assert!(early < late);
-        assert_eq!(early.to_string().parse(), Ok(early));
-        assert_eq!("nonsense".parse::<JobId>(), Err(JobIdError));
-    }
-
-    #[test]
-    fn a_provider_key_changes_only_with_its_generation() {
-        let job = JobId::new(Timestamp::from_micros(0), [7; 10]);
-        assert_eq!(ProviderKey::of(job, 1), ProviderKey::of(job, 1));
-        assert_ne!(ProviderKey::of(job, 1), ProviderKey::of(job, 2));
-    }
-
-    #[test]
-    fn a_provider_key_names_its_effect_and_reads_back() {
-        let job = JobId::new(Timestamp::from_micros(0), [7; 10]);
-        let places = [(1, 0), (2, 0), (1, 1), (3, 12)];
-        for (generation, place) in places {
-            let key = ProviderKey::of_effect(job, generation, place);
-            assert_eq!(
-                ProviderKey::parse(key.as_str()),
-                Some((job, generation, place))
-            );
-        }
-        for other in [
-            "",
-            "key",
-            &format!("{job}.1"),
-            &format!("{job}.2.0"),
-            &format!("{job}.2.1.4"),
-        ] {
-            assert_eq!(ProviderKey::parse(other), None, "{other}");
         }
     }
 }

@@ -1,13 +1,12 @@
-//! What is known of effects, each kept as one document under its version, and what concerns a job whose outcome is in
-//! doubt. The database compares and swaps; what may be written was decided in the core.
+//! What is known of effects, each kept as one document under its version, and the haste of a job that waits for news of
+//! one. The database compares and swaps; what may be written was decided in the core.
 
 use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{Epoch, JobId};
+use surefoot_core::id::JobId;
 use surefoot_core::port::{BATCH_MAX, EffectWrite, EffectWritten};
-use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -34,8 +33,6 @@ statements! {
         order by c.number, c.place";
     HASTEN = "-- hasten
         select surefoot.hasten($1, $2) as answer";
-    LATE = "-- late
-        select surefoot.late($1, $2, $3) as answer";
 }
 
 /// A write with its place in the caller's batch and its document.
@@ -203,20 +200,5 @@ pub(super) async fn hasten(
         .statement(HASTEN)
         .bind(job.as_uuid())
         .bind(now.as_micros());
-    column(&caller.row(statement).await?, "answer")
-}
-
-/// Keeps what a holder said of its attempt after that was settled as lost.
-pub(super) async fn late(
-    caller: &Caller,
-    job: JobId,
-    epoch: Epoch,
-    said: &ErrorText,
-) -> Result<bool, StoreError> {
-    let statement = caller
-        .statement(LATE)
-        .bind(job.as_uuid())
-        .bind(epoch.0)
-        .bind(said.as_str().to_owned());
     column(&caller.row(statement).await?, "answer")
 }

@@ -4,8 +4,8 @@
 //! - `connections` hands out connections and `call` bounds every statement by time: a connection that did not answer in
 //!   time is closed, never used again. `fault` says what an error means, `front` where claims begin.
 //! - What must be atomic or must look twice (settle and claim, keys, limits, order) is a function in the database, laid
-//!   down by `migrations`; the verbs here bind arguments and read rows. `enqueue`, `group`, `advance`, `settle`, `lease`,
-//!   `steer`, `pause`, `record`, `list`, `depth`, `history`, `effect`, `announce` hold them, each beside its SQL.
+//!   down by `migrations`; the verbs here bind arguments and read rows. The files named after the verbs hold them, each
+//!   beside its SQL; `advance` is settle and claim in one, `group` lets enqueues share a commit.
 //!   `message`, `message_deliver`, `message_list` and `receipt` do the same for messages.
 //! - `own_transaction` is what goes into the caller's own transaction.
 //!
@@ -25,16 +25,22 @@ macro_rules! statements {
 mod advance;
 mod announce;
 mod call;
+mod cancel;
+mod clock;
 mod connections;
+mod dead_groups;
 mod depth;
 mod effect;
 mod enqueue;
+mod expire;
 mod fault;
 mod front;
 mod group;
-mod history;
+mod heart;
+mod late;
 mod lease;
 mod list;
+mod maintain;
 mod message;
 mod message_deliver;
 mod message_list;

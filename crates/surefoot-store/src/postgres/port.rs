@@ -18,10 +18,11 @@ use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 
 use super::enqueue::Patience;
-use super::lease::PostgresHeart;
+use super::heart::PostgresHeart;
 use super::store::PostgresStore;
 use super::{
-    advance, announce, depth, effect, enqueue, group, history, lease, list, pause, record, steer,
+    advance, announce, cancel, clock, dead_groups, depth, effect, enqueue, expire, group, late,
+    lease, list, maintain, pause, record, steer,
 };
 
 fn bounded(items: usize) -> Result<(), StoreError> {
@@ -76,7 +77,7 @@ impl Store for PostgresStore {
     }
 
     async fn late(&self, job: JobId, epoch: Epoch, said: &ErrorText) -> Result<bool, StoreError> {
-        effect::late(self.caller(), job, epoch, said).await
+        late::late(self.caller(), job, epoch, said).await
     }
 
     async fn lapsed(&self, now: Timestamp, limit: u32) -> Result<Vec<LeasedJob>, StoreError> {
@@ -84,7 +85,7 @@ impl Store for PostgresStore {
     }
 
     async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
-        lease::expire(self.caller(), now, limit).await
+        expire::expire(self.caller(), now, limit).await
     }
 
     async fn write_effects(
@@ -106,7 +107,7 @@ impl Store for PostgresStore {
     }
 
     async fn cancel(&self, job: JobId, by: &By, now: Timestamp) -> Result<Cancelled, StoreError> {
-        steer::cancel(self.caller(), job, by, now).await
+        cancel::cancel(self.caller(), job, by, now).await
     }
 
     async fn replay(
@@ -167,7 +168,7 @@ impl Store for PostgresStore {
     }
 
     async fn dead_groups(&self) -> Result<Vec<DeadGroup>, StoreError> {
-        depth::dead_groups(self.caller()).await
+        dead_groups::dead_groups(self.caller()).await
     }
 
     async fn depth(&self, now: Timestamp) -> Result<Depth, StoreError> {
@@ -175,11 +176,11 @@ impl Store for PostgresStore {
     }
 
     async fn maintain(&self, keep: Duration, now: Timestamp) -> Result<Maintained, StoreError> {
-        history::maintain(self.caller(), keep, now).await
+        maintain::maintain(self.caller(), keep, now).await
     }
 
     async fn database_now(&self) -> Result<Timestamp, StoreError> {
-        history::database_now(self.caller()).await
+        clock::database_now(self.caller()).await
     }
 
     async fn announce(&self, queues: &[Queue]) -> Result<(), StoreError> {

@@ -5,9 +5,9 @@ use sqlx::{ConnectOptions, Executor, SqlSafeStr};
 use super::options::PostgresOptions;
 use super::store::PostgresStore;
 use super::{
-    advance, announce, call, depth, effect, enqueue, history, lease, list, message,
-    message_deliver, message_list, migrate, pause, receipt, record, request, request_forget,
-    request_list, steer,
+    advance, announce, call, cancel, clock, dead_groups, depth, effect, enqueue, expire, late,
+    lease, list, maintain, message, message_deliver, message_list, migrate, pause, receipt, record,
+    request, request_forget, request_list, steer,
 };
 
 #[tokio::test]
@@ -26,12 +26,17 @@ async fn every_statement_is_prepared_and_names_its_verb() {
         advance::ALL,
         announce::ALL,
         call::ALL,
+        cancel::ALL,
+        clock::ALL,
+        dead_groups::ALL,
         depth::ALL,
         effect::ALL,
         enqueue::ALL,
-        history::ALL,
+        expire::ALL,
+        late::ALL,
         lease::ALL,
         list::ALL,
+        maintain::ALL,
         message::ALL,
         message_deliver::ALL,
         message_list::ALL,

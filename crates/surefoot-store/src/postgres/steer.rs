@@ -1,11 +1,11 @@
-//! People's orders: cancel, replay, ignore, edit. Each is one function in the database, which locks the job, looks at its
-//! state and writes down what was done.
+//! What people do to dead letters: replay, ignore, edit. Each is one function in the database, which locks the job, looks at
+//! its state and writes down what was done.
 
 use surefoot_core::error::StoreError;
 use surefoot_core::id::JobId;
 use surefoot_core::job::{DeadReason, StateName};
 use surefoot_core::payload::Payload;
-use surefoot_core::port::{By, Cancelled, Replay, ReplayEffect, Steered};
+use surefoot_core::port::{By, Replay, ReplayEffect, Steered};
 use surefoot_core::time::Timestamp;
 
 use super::call::{Caller, Statement};
@@ -13,32 +13,12 @@ use super::fault::broken;
 use super::row::column;
 
 statements! {
-    CANCEL = "-- cancel
-        select surefoot.cancel($1, $2, $3, $4) as answer";
     REPLAY = "-- replay
         select surefoot.replay($1, $2, $3, $4, $5, $6) as answer";
     IGNORE = "-- ignore
         select surefoot.ignore($1, $2, $3, $4) as answer";
     EDIT = "-- edit
         select surefoot.edit($1, $2, $3, $4, $5) as answer";
-}
-
-/// Withdraws a job.
-pub(super) async fn cancel(
-    caller: &Caller,
-    job: JobId,
-    by: &By,
-    now: Timestamp,
-) -> Result<Cancelled, StoreError> {
-    let statement = caller.statement(CANCEL).bind(job.as_uuid());
-    Ok(
-        match answer(caller, signed(statement, by, now)).await?.as_deref() {
-            None => Cancelled::NotFound,
-            Some("done") => Cancelled::Done,
-            Some("requested") => Cancelled::Requested,
-            Some(state) => Cancelled::Refused(state_name(state)?),
-        },
-    )
 }
 
 /// Makes a dead letter pending again.
@@ -89,7 +69,8 @@ pub(super) async fn edit(
     steered(caller, signed(statement, by, now)).await
 }
 
-fn signed<'q>(statement: Statement<'q>, by: &By, now: Timestamp) -> Statement<'q> {
+/// With who orders it, why and when.
+pub(super) fn signed<'q>(statement: Statement<'q>, by: &By, now: Timestamp) -> Statement<'q> {
     statement
         .bind(by.actor.as_str().to_owned())
         .bind(by.reason.as_str().to_owned())
@@ -105,11 +86,15 @@ async fn steered(caller: &Caller, statement: Statement<'_>) -> Result<Steered, S
     })
 }
 
-async fn answer(caller: &Caller, statement: Statement<'_>) -> Result<Option<String>, StoreError> {
+/// What the database said: what was done, or the state in which that cannot be; `None` where there is no such job.
+pub(super) async fn answer(
+    caller: &Caller,
+    statement: Statement<'_>,
+) -> Result<Option<String>, StoreError> {
     let row = caller.row(statement).await?;
     column(&row, "answer")
 }
 
-fn state_name(text: &str) -> Result<StateName, StoreError> {
+pub(super) fn state_name(text: &str) -> Result<StateName, StoreError> {
     StateName::parse(text).ok_or_else(|| broken(format_args!("{text:?} is no state of a job")))
 }

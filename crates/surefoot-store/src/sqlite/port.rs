@@ -23,8 +23,8 @@ use super::mailbox::Urgency::{Ordinary, Urgent};
 use super::store::{SqliteStore, call};
 use super::writer::Inbox;
 use super::{
-    cancel, claim, dead_groups, depth, effect, enqueue, expire, late, lease, list, pause, record,
-    retention, settle, steer,
+    cancel, claim, dead_groups, depth, effect, enqueue, expire, late, lease, list, maintain, pause,
+    record, settle, steer,
 };
 
 #[async_trait]
@@ -225,7 +225,7 @@ impl Store for SqliteStore {
 
     async fn maintain(&self, keep: Duration, now: Timestamp) -> Result<Maintained, StoreError> {
         self.call("maintain", BATCH_MAX, Ordinary, move |ledger| {
-            retention::maintain(ledger, keep, now)
+            maintain::maintain(ledger, keep, now)
         })
         .await
     }

@@ -4,10 +4,10 @@
 use rusqlite::Connection;
 
 use super::{
-    cancel, claim, dead_groups, depth, effect, enqueue, expire, late, lease, list, message,
-    message_forget, message_line, message_list, message_mark, message_steer, message_take,
-    order_line, pause, receipt, record, request, request_forget, request_list, retention, schema,
-    settle, steer, tally, writer,
+    cancel, claim, dead_groups, depth, effect, enqueue, expire, late, lease, list, maintain,
+    message, message_forget, message_line, message_list, message_mark, message_steer, message_take,
+    order_line, pause, receipt, record, request, request_forget, request_list, schema, settle,
+    steer, tally, writer,
 };
 
 const FILES: &[(&str, &[&str])] = &[
@@ -27,6 +27,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("late", late::ALL),
     ("lease", lease::ALL),
     ("list", list::ALL),
+    ("maintain", maintain::ALL),
     ("message", message::ALL),
     ("message_forget", message_forget::ALL),
     ("message_line", message_line::ALL),
@@ -41,7 +42,6 @@ const FILES: &[(&str, &[&str])] = &[
     ("request", request::ALL),
     ("request_forget", request_forget::ALL),
     ("request_list", request_list::ALL),
-    ("retention", retention::ALL),
     ("schema", schema::ALL),
     ("settle", settle::ALL),
     ("steer", steer::ALL),

@@ -1,4 +1,4 @@
-//! History: its partitions are made ahead and dropped after their time.
+//! Maintain: the partitions of history are made ahead and dropped after their time.
 
 use std::time::Duration;
 
@@ -12,8 +12,6 @@ use super::row::column;
 statements! {
     MAINTAIN = "-- maintain
         select jobs_dropped, more from surefoot.maintain($1, $2)";
-    CLOCK = "-- database_now
-        select surefoot.now_micros() as now";
 }
 
 /// One bounded step; nothing while another node does it.
@@ -33,10 +31,4 @@ pub(super) async fn maintain(
         jobs_dropped: u64::try_from(dropped).unwrap_or(0),
         more: column(&row, "more")?,
     })
-}
-
-/// The database's clock.
-pub(super) async fn database_now(caller: &Caller) -> Result<Timestamp, StoreError> {
-    let row = caller.row(caller.statement(CLOCK)).await?;
-    Ok(Timestamp::from_micros(column(&row, "now")?))
 }

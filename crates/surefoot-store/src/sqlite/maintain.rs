@@ -1,4 +1,4 @@
-//! Retention: jobs that ended long ago leave history with all their records, the oldest first, a bounded number at a
+//! Maintain: jobs that ended long ago leave history with all their records, the oldest first, a bounded number at a
 //! time. SQLite has no partitions, so rows are deleted; their pages are used again. It must never touch a job that
 //! waits, runs or is dead: those are not in history.
 

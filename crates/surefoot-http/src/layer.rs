@@ -96,7 +96,8 @@ impl<S> Layer<S> for IdempotencyLayer {
 /// ```
 ///
 /// The lease, [`Keep`](surefoot_core::request::Keep) and [`StoreAway`](crate::StoreAway) of the route mean nothing here: what is
-/// committed is kept, what is not has not happened, and without a store nothing runs. A handler has the route's `run_max`, and should end long before: its transaction holds locks.
+/// committed is kept, what is not has not happened, and without a store nothing runs. A handler has the route's `run_max`,
+/// and should end long before: its transaction holds locks.
 #[derive(Debug)]
 pub struct TransactionLayer<T> {
     guard: Guard,

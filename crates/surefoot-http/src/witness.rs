@@ -8,7 +8,7 @@ use surefoot_core::request::{Identity, Request, RequestVerdict, Witnessed, witne
 use surefoot_core::time::Timestamp;
 
 /// How often to decide again because somebody else wrote first.
-const ROUNDS_MAX: u32 = 16;
+pub(crate) const ROUNDS_MAX: u32 = 16;
 
 /// What became of the word of a witness.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -65,9 +65,9 @@
 //! - **Polly** (.NET) composes strategies in any order and has the richer registry and telemetry. An outcome that it does
 //!   not handle counts as a success for its breaker, a cancelled probe included; here there is a third, neutral kind. It has
 //!   no retry budget and no retry owner.
-//! - **resilience4j** (JVM) has count-based windows besides time-based ones, an event bus and registries, and decorators in an order
-//!   of the user's choice. A half-open probe that never ends holds its place for ever unless a wait is configured; here it
-//!   has a lease. It has no retry budget and no deadline that is handed on.
+//! - **resilience4j** (JVM) has count-based windows besides time-based ones, an event bus and registries, and decorators in
+//!   an order of the user's choice. A half-open probe that never ends holds its place for ever unless a wait is configured;
+//!   here it has a lease. It has no retry budget and no deadline that is handed on.
 //!
 //! # Limits
 //!

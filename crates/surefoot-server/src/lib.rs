@@ -4,7 +4,8 @@
 //! It decides nothing and remembers nothing: what is durable is in the store. It never answers more than is known: a
 //! request whose outcome nobody knows is answered as such. It never leaves the machine without a token.
 //!
-//! - [`router`] makes the API, [`requests_router`] the part of it that is about the front door, [`serve`] serves it, [`check_listen`] says on which addresses that may be.
+//! - [`router`] makes the API, [`requests_router`] the part of it that is about the front door, [`serve`] serves it,
+//!   [`check_listen`] says on which addresses that may be.
 //! - [`Dependencies`] is what the API shows of the services that this process calls.
 //! - [`documents`] are the API's answers for other surfaces.
 //! - [`status_text`] says in a sentence, in the reader's [`Language`], what a job's state means; a service of one's own shows

@@ -1,8 +1,8 @@
 //! Remembers: the ports of `surefoot-core` on SQLite and on PostgreSQL. Every SQL statement and every migration of
 //! Surefoot lives here, and no type of a database driver crosses a port.
 //!
-//! [`open`] goes from a URL to a store, [`open_ports`] to all its ports. [`sqlite`] and [`postgres`] share no SQL: each does what its database does well.
-//! What holds them together is the store contract in `surefoot-testkit`, which both pass.
+//! [`open`] goes from a URL to a store, [`open_ports`] to all its ports. [`sqlite`] and [`postgres`] share no SQL: each
+//! does what its database does well. What holds them together is the store contract in `surefoot-testkit`, which both pass.
 
 mod effect_record;
 mod not_settled;

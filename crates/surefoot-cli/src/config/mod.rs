@@ -2,11 +2,11 @@
 //! file, line, column, what is wrong and what to do; nothing is guessed and no unknown key is passed over.
 //!
 //! - [`load`] reads a file, [`parse`] a text. What comes out of them has been checked.
-//! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`] with [`policy`], [`job`] with [`backoff`] and [`recovery`],
-//!   [`answers`] in words. [`facts`]: what the checklist of core is asked with.
+//! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`] with [`policy`], [`job`] with
+//!   [`backoff`] and [`recovery`], [`answers`] in words. [`facts`]: what the checklist of core is asked with.
 //! - [`proxy`] with [`route`], [`route_list`] and [`tenants`]: the front door.
-//! - [`section`] reads fields into a [`field`], [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports, [`excerpt`]
-//!   shows the place.
+//! - [`section`] reads fields into a [`field`], [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports,
+//!   [`excerpt`] shows the place.
 
 mod answers;
 mod backoff;

@@ -18,7 +18,8 @@ use super::body::{Body, REFUSAL_BYTES_MAX};
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The job's result, from the body of a 2xx answer: JSON as it came, other text as a JSON string, nothing as `null`.
-/// A body beyond [`PAYLOAD_BYTES_MAX`](surefoot_core::payload::PAYLOAD_BYTES_MAX) is left out, and the result says so: the work is done all the same.
+/// A body beyond [`PAYLOAD_BYTES_MAX`](surefoot_core::payload::PAYLOAD_BYTES_MAX) is left out, and the result says so: the
+/// work is done all the same.
 pub(super) fn result(status: StatusCode, body: Body) -> Payload {
     if body.truncated {
         return left_out(status, body.bytes.len());

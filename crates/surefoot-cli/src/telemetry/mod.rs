@@ -1,8 +1,8 @@
 //! What is seen from outside: structured logs on standard error, and traces and metrics over OTLP where an endpoint is
 //! configured. Nothing here ever makes the engine wait: what cannot be sent in time is dropped.
 //!
-//! [`Telemetry`] sets it up and takes it down, [`NodeObserver`] and [`DoorWatch`] hear what happens, [`meters`] counts it for OTLP under
-//! the names of `/metrics`, with dots for underscores.
+//! [`Telemetry`] sets it up and takes it down, [`NodeObserver`] and [`DoorWatch`] hear what happens, [`meters`] counts it
+//! for OTLP under the names of `/metrics`, with dots for underscores.
 
 mod door;
 mod meters;

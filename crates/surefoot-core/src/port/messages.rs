@@ -37,8 +37,8 @@ pub trait Messages: Send + Sync + 'static {
 
     /// Puts a sink on record: from here on, every append of these topics makes a delivery to it. A subscription only grows;
     /// topics are taken away by [`unsubscribe`](Self::unsubscribe). What was appended before is delivered too when `since`
-    /// says so, as far as it is still on record, in its order, and behind what stands in line under the same key. An append is either before or after: no message falls
-    /// between. Repeated, it changes nothing.
+    /// says so, as far as it is still on record, in its order, and behind what stands in line under the same key. An append
+    /// is either before or after: no message falls between. Repeated, it changes nothing.
     async fn subscribe(
         &self,
         sink: &SinkName,

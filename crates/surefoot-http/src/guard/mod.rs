@@ -2,9 +2,9 @@
 //! down what it answered and gives that to every repetition. It never runs a handler for a key that it could not claim,
 //! unless a route waives that, and never runs one twice.
 //!
-//! `admit` reads what is needed of a request, `claim` asks the store and `local` spares it repetitions, `run` carries it out under a `lease`, `answer` takes
-//! the handler's answer apart, `record` writes the end down, `reply` says to a client what is known. `transact` does all of it in
-//! one transaction.
+//! `admit` reads what is needed of a request, `claim` asks the store and `local` spares it repetitions, `run` carries it
+//! out under a `lease`, `answer` takes the handler's answer apart, `record` writes the end down, `reply` says to a client
+//! what is known. `transact` does all of it in one transaction.
 
 mod admit;
 mod answer;

@@ -10,15 +10,13 @@ use tokio::time::Instant;
 
 use super::Guard;
 use crate::observe::DoorEvent;
+use crate::witness::ROUNDS_MAX;
 
 /// How long a word is tried while the store is away, after the client had its answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The longest pause between two tries.
 const PAUSE_LONGEST: Duration = Duration::from_secs(2);
-
-/// How often a word is formed anew because somebody else wrote first.
-const ROUNDS_MAX: u32 = 16;
 
 /// What became of the word of a run.
 #[derive(Debug)]

@@ -23,8 +23,9 @@ impl Client {
     /// Hands in an intent. While the store is unavailable it is tried up to three times under the same id.
     ///
     /// # Errors
-    /// [`Error::Priority`]; [`Error::DueTooLate`] and [`Error::DeadlinePassed`], unless the key is held already; [`Error::Store`] when the store stayed unavailable or refused. After an unavailable store
-    /// nobody knows whether the job was written: hand it in again under a key.
+    /// [`Error::Priority`]; [`Error::DueTooLate`] and [`Error::DeadlinePassed`], unless the key is held already;
+    /// [`Error::Store`] when the store stayed unavailable or refused. After an unavailable store nobody knows whether the
+    /// job was written: hand it in again under a key.
     pub async fn enqueue(&self, intent: Intent) -> Result<Enqueued, Error> {
         let answers = self.enqueue_many(vec![intent]).await?;
         answers

@@ -74,8 +74,8 @@ impl Client {
     /// Claims up to `max` jobs of these kinds for a pull worker. Each holds for its kind's lease.
     ///
     /// # Errors
-    /// [`Error::ReservedWorker`] for a name that only nodes have, [`Error::TooMany`], and what the store answered. When it was unavailable, jobs may have been claimed; they come back when their lease
-    /// ends.
+    /// [`Error::ReservedWorker`] for a name that only nodes have, [`Error::TooMany`], and what the store answered. When it
+    /// was unavailable, jobs may have been claimed; they come back when their lease ends.
     pub async fn lease(
         &self,
         worker: &Worker,
@@ -148,8 +148,8 @@ impl Client {
     }
 
     /// Reports how an attempt went; what follows is decided by the kind's policy, and while an effect of it is in doubt by
-    /// that effect. It may be repeated. What comes after the lease was lost is kept with the attempt and changes nothing else. An attempt that a
-    /// node runs is reported by that node alone: its call may be under way.
+    /// that effect. It may be repeated. What comes after the lease was lost is kept with the attempt and changes nothing
+    /// else. An attempt that a node runs is reported by that node alone: its call may be under way.
     ///
     /// # Errors
     /// What the store answered.

@@ -138,7 +138,10 @@ impl Client {
             };
             match self.write_unfenced(&next).await? {
                 EffectWritten::Applied | EffectWritten::Already => {
-                    tracing::info!(job = %job.id, kind = %job.kind, effect = %effect.name, by = %by.actor, "an effect goes on as the same one");
+                    tracing::info!(
+                        job = %job.id, kind = %job.kind, effect = %effect.name, by = %by.actor,
+                        "an effect goes on as the same one"
+                    );
                 }
                 EffectWritten::Changed(_) | EffectWritten::Stale | EffectWritten::NotFound => {}
             }

@@ -9,7 +9,8 @@ use crate::route::{ANY_ROUTE, Need, RoutePolicy};
 
 impl Guard {
     /// The rules of this guard for its clients, as a JSON object. Serve it where `documentation` of
-    /// [`ProblemTypes`](crate::problem::ProblemTypes) points to, or put it into an OpenAPI document.
+    /// [`ProblemTypes`](crate::problem::ProblemTypes) points to, or put it into an OpenAPI document. The binary `surefoot`
+    /// serves it as `GET /v1/front-door`.
     ///
     /// Times are in seconds. `routes` are in the order in which they count, and end with what holds for all others.
     #[must_use]

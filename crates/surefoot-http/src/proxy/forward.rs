@@ -28,10 +28,15 @@ pub(super) struct Upstream {
     authority: Authority,
     client: Client<Connector, Body>,
     timeout: Duration,
+    problems: ProblemTypes,
 }
 
 impl Upstream {
-    pub(super) fn new(upstream: Uri, options: &ProxyOptions) -> Result<Self, ProxyRefused> {
+    pub(super) fn new(
+        upstream: Uri,
+        options: &ProxyOptions,
+        problems: ProblemTypes,
+    ) -> Result<Self, ProxyRefused> {
         let is_plain = upstream.scheme() == Some(&Scheme::HTTP)
             && upstream.path() == "/"
             && upstream.query().is_none();
@@ -43,6 +48,7 @@ impl Upstream {
             authority,
             client: client(options.connect_timeout, options.idle_max),
             timeout: options.upstream_timeout,
+            problems,
         })
     }
 
@@ -58,7 +64,7 @@ impl Upstream {
             .cloned()
             .unwrap_or(RETRY_OWNER);
         if !context::write(&mut head.headers, &ambient, &owner, now) {
-            return told(
+            return self.told(
                 Problem::new(
                     &DEADLINE_PASSED,
                     "no time was left to ask the service; nothing was run",
@@ -67,7 +73,7 @@ impl Upstream {
             );
         }
         let Some(uri) = self.uri(head.uri.path_and_query()) else {
-            return told(
+            return self.told(
                 Problem::new(
                     &UPSTREAM_UNREACHABLE,
                     "the path cannot be passed on; nothing was run",
@@ -100,7 +106,7 @@ impl Upstream {
                     error = &error as &dyn std::error::Error,
                     "the upstream cannot be reached"
                 );
-                told(
+                self.told(
                     Problem::new(
                         &UPSTREAM_UNREACHABLE,
                         "nothing was run; send it again under the same key",
@@ -113,19 +119,26 @@ impl Upstream {
                     error = &error as &dyn std::error::Error,
                     "the upstream broke off"
                 );
-                told(
+                self.told(
                     Problem::new(&UPSTREAM_BROKEN, "it may have happened"),
                     Told::Unknown("the upstream broke off before it answered".to_owned()),
                 )
             }
             Err(_) => {
                 tracing::warn!(?left, "the upstream did not answer in time");
-                told(
+                self.told(
                     Problem::new(&UPSTREAM_TIMEOUT, "it may have happened"),
                     Told::Unknown(format!("the upstream did not answer within {left:?}")),
                 )
             }
         }
+    }
+
+    /// Our own answer in place of the upstream's, and what it means.
+    fn told(&self, problem: Problem, told: Told) -> Response<Body> {
+        let mut response = problem.response(&self.problems, None);
+        response.extensions_mut().insert(told);
+        response
     }
 
     fn uri(&self, path: Option<&PathAndQuery>) -> Option<Uri> {
@@ -146,11 +159,4 @@ pub(super) fn client(connect_timeout: Duration, idle_max: Duration) -> Client<Co
         .timer(TokioTimer::new())
         .pool_idle_timeout(idle_max)
         .build(Connector::new(connect_timeout))
-}
-
-/// Our own answer in place of the upstream's, and what it means.
-fn told(problem: Problem, told: Told) -> Response<Body> {
-    let mut response = problem.response(&ProblemTypes::default(), None);
-    response.extensions_mut().insert(told);
-    response
 }

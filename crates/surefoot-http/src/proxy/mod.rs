@@ -125,7 +125,7 @@ impl Proxy {
             return Err(ProxyRefused::Options(faults));
         }
         Ok(Self {
-            upstream: Upstream::new(upstream, &options)?,
+            upstream: Upstream::new(upstream, &options, guard.problems().clone())?,
             guard,
             options,
         })

@@ -6,7 +6,7 @@ use axum::body::Body;
 use http::{Method, Request};
 use surefoot_core::id::Worker;
 use surefoot_core::request::{Keep, RequestPolicy};
-use surefoot_http::problem::ProblemTypes;
+use surefoot_http::problem::{self, ProblemTypes};
 use surefoot_http::{
     Answered, BearerTenants, Guard, GuardOptions, IdempotencyLayer, IntentKey, Need, RoutePolicy,
     Routes, Rule, SingleTenant,
@@ -161,6 +161,15 @@ async fn point_7_the_rules_are_published() {
         told.json()["type"],
         "https://api.example/problems/key-missing"
     );
+}
+
+/// 7: every refusal is explained where clients are told what they may be told.
+#[test]
+fn point_7_every_refusal_is_documented() {
+    let page = include_str!("../../../../docs/front-door.md");
+    for kind in problem::ALL {
+        assert!(page.contains(&format!("`{}`", kind.slug)), "{}", kind.slug);
+    }
 }
 
 /// 8: the first request is processed as if there were no key.

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::dependency::{Dependencies, NoDependencies};
 use crate::token::Token;
 
@@ -23,6 +25,9 @@ pub struct ServerOptions {
     pub readiness: Arc<dyn Readiness>,
     /// The services that this process calls. Default: none.
     pub dependencies: Arc<dyn Dependencies>,
+    /// How keys are to be used at the front door of this process, as [`Guard::published`](surefoot_http::Guard::published)
+    /// says it. Default: it has none.
+    pub front_door: Option<Value>,
 }
 
 impl ServerOptions {
@@ -35,6 +40,7 @@ impl ServerOptions {
             streams_max: 256,
             readiness: Arc::new(readiness),
             dependencies: Arc::new(NoDependencies),
+            front_door: None,
         }
     }
 

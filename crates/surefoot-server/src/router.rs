@@ -127,7 +127,10 @@ fn of_requests() -> OpenApiRouter<App> {
     let with_query = OpenApiRouter::new()
         .routes(routes!(requests::list))
         .routes(routes!(requests::show));
-    plain(OpenApiRouter::new().routes(routes!(requests::resolve))).merge(with_query)
+    let without_query = OpenApiRouter::new()
+        .routes(routes!(requests::resolve))
+        .routes(routes!(requests::front_door));
+    plain(without_query).merge(with_query)
 }
 
 /// Routes that know no parameter of the query, so that any is refused.

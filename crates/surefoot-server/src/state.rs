@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use surefoot::Client;
 use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
@@ -84,6 +85,10 @@ impl App {
 
     pub(crate) fn dependencies(&self) -> &dyn Dependencies {
         &*self.0.options.dependencies
+    }
+
+    pub(crate) fn front_door(&self) -> Option<&Value> {
+        self.0.options.front_door.as_ref()
     }
 
     /// The slots for event streams.

@@ -7,9 +7,10 @@ use http::{HeaderName, Uri};
 use surefoot_core::id::Tenant;
 use surefoot_core::request::{self, BODY_BYTES_MAX};
 use surefoot_http::Need;
+use surefoot_http::problem::ProblemTypes;
 
 use super::value;
-use crate::config::{LogFormat, ProxySection, RouteKeys, TenantKeys};
+use crate::config::{LogFormat, ProxySection, RouteKeys, TenantKeys, documentation};
 
 /// Arguments of `proxy`. What is not given is taken from `[proxy]` of the configuration, then from the default.
 #[derive(Clone, Debug, clap::Args)]
@@ -20,9 +21,12 @@ pub(crate) struct ProxyArgs {
     /// Where to listen; port 0 takes a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS", value_parser = value::address)]
     listen: Option<SocketAddr>,
-    /// Where to serve /metrics and what is on record of requests [default: 127.0.0.1:7071, unless it is taken]
+    /// Where to serve /metrics, the rules that are in force and what is on record of requests [default: 127.0.0.1:7071, unless it is taken]
     #[arg(long, value_name = "ADDRESS", value_parser = value::address)]
     admin: Option<SocketAddr>,
+    /// The page that says how keys are to be used here, told as a link on every refusal: an address, or a path of the service
+    #[arg(long, value_name = "URL", value_parser = documentation)]
+    documentation: Option<ProblemTypes>,
     /// What logs look like [default: text]
     #[arg(long, env = "SUREFOOT_LOG_FORMAT", value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
@@ -122,6 +126,7 @@ impl ProxyArgs {
             listen: self.listen,
             admin: self.admin,
             upstream_timeout: guard.upstream_timeout,
+            documentation: self.documentation.clone(),
             tenants: self.tenants.keys(),
             all: RouteKeys {
                 need: guard.require_key.then_some(Need::Required),

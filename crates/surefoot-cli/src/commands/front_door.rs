@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use surefoot::NodeClock;
 use surefoot_core::id::Worker;
 use surefoot_core::port::Store;
@@ -32,6 +33,8 @@ pub(super) struct FrontDoor {
     pub(super) address: SocketAddr,
     /// Its name on the requests that it runs.
     pub(super) holder: Worker,
+    /// What its clients must know, for those who ask at the admin listener or the API.
+    pub(super) published: Value,
     listener: TcpListener,
     proxy: Proxy,
     reconciler: Reconciler,
@@ -78,19 +81,15 @@ impl FrontDoor {
             clock.clone(),
             tenants.tenants().map_err(|error| unsound(&error))?,
             section.guard_options(holder.clone()),
-            observer.clone(),
+            observer,
         )
         .map_err(|error| unsound(&error))?;
         let hook = ByRoute::new(section)
             .map_err(|text| Failed::new(code, text, "write http://HOST:PORT/PATH"))?;
-        let reconciler = Reconciler::new(
-            ports.requests.clone(),
-            clock.clone(),
-            hook,
-            section.reconciler_options(),
-        )
-        .map_err(|error| unsound(&error))?
-        .observed(observer);
+        let reconciler = guard
+            .reconciler(hook, section.reconciler_options())
+            .map_err(|error| unsound(&error))?;
+        let published = guard.published();
         let proxy = Proxy::new(upstream, guard, section.proxy_options())
             .map_err(|error| unsound(&error))?;
         let listen = section.address();
@@ -105,6 +104,7 @@ impl FrontDoor {
         Ok(Self {
             address: listener.local_addr()?,
             holder,
+            published,
             listener,
             proxy,
             reconciler,

@@ -58,6 +58,7 @@ pub(super) async fn run(shared: &Shared, args: &ProxyArgs, output: Output) -> Re
         )
     })?;
 
+    let front_door = Some(door.published.clone());
     let serving = door.start();
     let stop_admin = CancellationToken::new();
     let admin = match admin {
@@ -65,6 +66,7 @@ pub(super) async fn run(shared: &Shared, args: &ProxyArgs, output: Output) -> Re
             let client = client(&ports).await?;
             let options = ServerOptions {
                 tokens: section.admin_tokens.clone(),
+                front_door,
                 ..ServerOptions::new(|| Ok(()))
             };
             let router = surefoot_server::requests_router(client, ports.requests, metrics, options);

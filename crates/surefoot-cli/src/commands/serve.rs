@@ -59,7 +59,7 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
         engine.client().clone(),
         ports.requests.clone(),
         metrics,
-        server_options(&place, &engine, live),
+        server_options(&place, &engine, live, door.as_ref()),
     );
     let server = tokio::spawn(surefoot_server::serve(listener, router, shutdown.clone()));
     let door = door.map(FrontDoor::start);
@@ -202,7 +202,12 @@ async fn start_engine(
     Ok(builder.start().await?)
 }
 
-fn server_options(place: &Place, engine: &Engine, live: LiveDependencies) -> ServerOptions {
+fn server_options(
+    place: &Place,
+    engine: &Engine,
+    live: LiveDependencies,
+    door: Option<&FrontDoor>,
+) -> ServerOptions {
     let engine = engine.clone();
     let readiness = move || {
         let health = engine.health();
@@ -218,6 +223,7 @@ fn server_options(place: &Place, engine: &Engine, live: LiveDependencies) -> Ser
         tokens: place.config.server.tokens.clone(),
         hosts: place.config.server.hosts.clone(),
         dependencies: Arc::new(live),
+        front_door: door.map(|door| door.published.clone()),
         ..ServerOptions::new(readiness)
     }
 }

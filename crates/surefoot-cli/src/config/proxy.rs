@@ -10,6 +10,7 @@ use surefoot_core::backoff::{Backoff, Jitter};
 use surefoot_core::effect::VerifyPlan;
 use surefoot_core::id::Worker;
 use surefoot_core::request::Horizon;
+use surefoot_http::problem::ProblemTypes;
 use surefoot_http::{GuardOptions, ProxyOptions, ReconcilerOptions, Routes, Rule};
 use surefoot_server::{Token, check_listen};
 
@@ -53,6 +54,8 @@ pub(crate) struct ProxySection {
     pub(crate) connections_max: Option<usize>,
     /// How many requests with a key are under way at once.
     pub(crate) requests_max: Option<usize>,
+    /// The page that says how keys are to be used.
+    pub(crate) documentation: Option<ProblemTypes>,
     /// Whose a request is.
     pub(crate) tenants: Option<TenantKeys>,
     /// Who repeats requests, and for how long.
@@ -82,6 +85,7 @@ impl ProxySection {
             drain_grace: self.drain_grace.or(under.drain_grace),
             connections_max: self.connections_max.or(under.connections_max),
             requests_max: self.requests_max.or(under.requests_max),
+            documentation: self.documentation.or(under.documentation),
             tenants: self.tenants.or(under.tenants),
             horizons: first_of(self.horizons, under.horizons),
             ask_every: self.ask_every.or(under.ask_every),
@@ -127,6 +131,7 @@ impl ProxySection {
             },
             horizons: self.horizons.clone(),
             guarded_max: self.requests_max.unwrap_or(standard.guarded_max),
+            problems: self.documentation.clone().unwrap_or_default(),
             ..standard
         }
     }
@@ -206,6 +211,9 @@ pub(super) fn read(section: &Section<'_>, environment: Environment<'_>) -> Optio
         at_once(section, "connections_max"),
         at_once(section, "requests_max"),
     );
+    let documentation = section
+        .text("documentation")
+        .check(section.faults, documentation);
     let tenants = tenants::read(section, environment);
     let horizons = horizons(section);
     let (ask_every, asks_max, give_up_after) = (
@@ -226,6 +234,7 @@ pub(super) fn read(section: &Section<'_>, environment: Environment<'_>) -> Optio
         drain_grace: drain_grace.optional()?,
         connections_max: connections_max.optional()?,
         requests_max: requests_max.optional()?,
+        documentation: documentation.optional()?,
         tenants: tenants?,
         horizons: horizons?,
         ask_every: ask_every.optional()?,
@@ -342,6 +351,19 @@ fn at_once(section: &Section<'_>, key: &'static str) -> Field<usize> {
         .count(key, 1..=AT_ONCE_MAX)
         .check(section.faults, |count| {
             usize::try_from(count).map_err(|error| error.to_string())
+        })
+}
+
+/// The page that says how keys are to be used here.
+pub(crate) fn documentation(text: &str) -> Result<ProblemTypes, String> {
+    let is_address =
+        text.starts_with('/') || text.starts_with("https://") || text.starts_with("http://");
+    ProblemTypes::explained(ProblemTypes::default().base, text)
+        .filter(|_| is_address)
+        .ok_or_else(|| {
+            format!(
+                "{text:?} is no address of a page; write https://HOST/PATH, or /PATH of the service"
+            )
         })
 }
 

@@ -55,6 +55,7 @@ upstream_timeout = "20s"
 drain_grace = "15s"
 connections_max = 100
 requests_max = 50
+documentation = "https://api.example/keys"
 tenant_tokens = { acme = "${ACME}", beta = ["fedcba9876543210", "1111111111111111"] }
 repeated_for = { "the web shop" = "6h" }
 ask_every = ["1s", "10s"]
@@ -96,6 +97,10 @@ fn every_key_is_read_and_routes_keep_what_they_do_not_change() {
     assert_eq!(
         (options.guarded_max, options.horizons[0].lasts),
         (50, s(6 * 3600))
+    );
+    assert_eq!(
+        options.problems.documentation.as_ref().unwrap(),
+        "<https://api.example/keys>; rel=\"describedby\""
     );
     let other = &options.routes.other;
     assert_eq!(
@@ -291,6 +296,31 @@ fn a_route_that_is_never_used_is_a_slip() {
             "f:5:1: the route /a is never used, for one before it takes its requests; remove it, or move it up",
         ],
     );
+}
+
+#[test]
+fn problems_lead_to_a_page_or_nowhere() {
+    let text = |page: &str| {
+        format!("[proxy]\nupstream = \"http://127.0.0.1:3000\"\ndocumentation = {page:?}\n")
+    };
+    for page in [
+        "https://api.example/keys",
+        "http://api.example/#keys",
+        "/keys",
+    ] {
+        let problems = loads(&text(page)).guard_options(worker()).problems;
+        let link = problems.documentation.unwrap();
+        assert_eq!(link, format!("<{page}>; rel=\"describedby\""));
+        assert_eq!(problems.base, "urn:surefoot:problem:");
+    }
+    for page in ["", "keys", "javascript:x", "/a b", "/a>;rel=\"x"] {
+        let expected = format!(
+            "f:3:17: {page:?} is no address of a page; write https://HOST/PATH, or /PATH of the service"
+        );
+        refused(&text(page), &[&expected]);
+    }
+    let bare = loads("[proxy]\nupstream = \"http://127.0.0.1:3000\"\n");
+    assert_eq!(bare.guard_options(worker()).problems.documentation, None);
 }
 
 #[test]

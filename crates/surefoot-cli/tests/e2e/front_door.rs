@@ -31,6 +31,7 @@ struct Got {
     outcome: String,
     error: String,
     location: String,
+    link: String,
     body: String,
 }
 
@@ -51,6 +52,7 @@ async fn post(url: &str, path: &str, key: Option<&str>) -> Got {
         outcome: header("idempotency-status"),
         error: header("idempotency-error"),
         location: header("location"),
+        link: header("link"),
         body: answer.text().await.unwrap(),
     }
 }
@@ -132,6 +134,51 @@ async fn each_route_is_guarded_as_the_file_says_and_the_command_line_counts_more
     assert!(rounds.unwrap().parse::<u64>().unwrap() >= 1, "{told}");
 }
 
+/// A client that is refused is led to a page, also by what stands in place of the service's answer, and what is said there can
+/// be read off the rules in force.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_refusal_leads_to_a_page_and_the_rules_in_force_are_shown() {
+    let folder = Folder::new();
+    folder.config(
+        "[proxy]\nupstream = \"http://127.0.0.1:1\"\nlisten = \"127.0.0.1:0\"\n\
+         documentation = \"https://api.example/keys\"\n\
+         [[proxy.route]]\nmethod = \"POST\"\npath = \"/charges/{id}\"\nneed = \"required\"\nretention = \"2h\"\n\
+         [[proxy.route]]\npath = \"/open\"\nneed = \"off\"\n",
+    );
+    let node = proxy(&folder, &["--documentation", "/keys"]);
+    let problem = |word: &str| format!("\"type\":\"urn:surefoot:problem:{word}\"");
+    for (key, status, word) in [
+        (None, 400, "key-missing"),
+        (Some("k"), 502, "upstream-unreachable"),
+    ] {
+        let told = post(&node.url(), "/charges/7", key).await;
+        assert_eq!(told.status, status, "{told:?}");
+        assert!(told.body.contains(&problem(word)), "{told:?}");
+        assert_eq!(told.link, "</keys>; rel=\"describedby\"", "{told:?}");
+    }
+    let rules = admin(&node).get("/v1/front-door").await.body;
+    let seen: Vec<_> = rules["routes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| {
+            json!([
+                rule["method"],
+                rule["route"],
+                rule["key"],
+                rule["kept_s"],
+                rule["taken_s"]
+            ])
+        })
+        .collect();
+    let expected = [
+        json!(["POST", "/charges/{id}", "required", 7200, 604_800]),
+        json!([null, "/open", "ignored", 86_400, 604_800]),
+        json!([null, "*", "optional", 86_400, 604_800]),
+    ];
+    assert_eq!(seen, expected, "{rules:#}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_process_serves_the_api_and_the_front_door_and_drains_both() {
     let provider = ScriptedProvider::start().await.unwrap();
@@ -153,6 +200,8 @@ async fn one_process_serves_the_api_and_the_front_door_and_drains_both() {
     assert_eq!(shown["response"]["body"], charge.body, "{shown:#}");
     let page = api.get("/v1/requests?state=finished").await.body;
     assert_eq!(page["requests"][0]["key"], "k", "{page:#}");
+    let rules = api.get("/v1/front-door").await.body;
+    assert_eq!(rules["routes"][0]["key"], "optional", "{rules:#}");
     let told = metrics(&node.url()).await;
     assert!(
         told.contains("surefoot_requests_total{outcome=\"executed\"} 1"),

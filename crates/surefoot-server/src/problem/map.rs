@@ -125,6 +125,11 @@ impl Problem {
         )
     }
 
+    /// This process has no front door.
+    pub(crate) fn no_front_door() -> Self {
+        Self::new(&kind::NOT_FOUND, "this process has no front door")
+    }
+
     /// No request holds this key of this tenant.
     pub(crate) fn no_request(identity: &Identity) -> Self {
         let Identity { tenant, key } = identity;

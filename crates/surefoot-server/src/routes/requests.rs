@@ -1,7 +1,8 @@
-//! Requests of the front door: what is on record about each, and the word of witnesses who were not asked.
+//! Requests of the front door: its rules, what is on record about each request, and the word of witnesses who were not asked.
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use serde_json::Value;
 use surefoot_http::Resolved;
 
 use crate::auth::Caller;
@@ -54,6 +55,26 @@ pub(crate) async fn show(
     found
         .map(|request| Json(StatusCode::OK, RequestRecord::from(&request)))
         .ok_or_else(|| Problem::no_request(&identity))
+}
+
+/// How keys are to be used at the front door of this process: which routes take one, how it is written, how long it counts.
+/// Times are in seconds; the first route that fits a request counts.
+#[utoipa::path(
+    get,
+    path = "/v1/front-door",
+    operation_id = "show_front_door",
+    tag = "requests",
+    responses(
+        (status = 200, description = "The rules that are in force", body = Value),
+        (status = 404, description = "not-found: this process has no front door", body = ProblemDocument,
+            content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn front_door(State(app): State<App>) -> Result<Json<Value>, Problem> {
+    let rules = app.front_door().cloned();
+    rules
+        .map(|rules| Json(StatusCode::OK, rules))
+        .ok_or_else(Problem::no_front_door)
 }
 
 /// Takes in what somebody says became of a request: a webhook, another program, a person. The first witness settles it: it is

@@ -12,7 +12,7 @@ use crate::harness::{Api, request, with_json};
 const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 /// Every route, by hand: the promise to clients.
-const ROUTES: [(&str, &str); 31] = [
+const ROUTES: [(&str, &str); 32] = [
     ("get", "/healthz"),
     ("get", "/metrics"),
     ("get", "/openapi.json"),
@@ -21,6 +21,7 @@ const ROUTES: [(&str, &str); 31] = [
     ("get", "/v1/dead"),
     ("get", "/v1/dependencies"),
     ("get", "/v1/effects/{key}"),
+    ("get", "/v1/front-door"),
     ("get", "/v1/jobs"),
     ("get", "/v1/jobs/{id}"),
     ("get", "/v1/jobs/{id}/events"),

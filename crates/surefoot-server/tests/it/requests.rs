@@ -124,6 +124,17 @@ async fn a_request_is_shown_with_the_answer_that_is_replayed() {
 }
 
 #[tokio::test]
+async fn the_rules_of_the_front_door_are_shown_where_there_is_one() {
+    let none = Api::new();
+    none.get("/v1/front-door").await.problem("not-found", 404);
+    let rules = json!({"header": "Idempotency-Key", "routes": []});
+    let api = Api::with(|options| options.front_door = Some(rules.clone()));
+    let answer = api.get("/v1/front-door").await;
+    assert_eq!(answer.header("content-type"), "application/json");
+    assert_eq!(answer.json(), rules);
+}
+
+#[tokio::test]
 async fn a_key_counts_within_its_tenant() {
     let api = Api::new();
     claimed(&api, "acme", "k").await;

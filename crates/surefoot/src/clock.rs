@@ -9,6 +9,11 @@ use surefoot_core::port::Store;
 use surefoot_core::time::{Clock, Timestamp};
 use tokio::time::Instant;
 
+use crate::bounded::{STORE_TIMEOUT, within};
+
+/// How often the store is asked: a monotonic clock that is off by one part in a thousand drifts by 10 ms in between.
+const FOLLOW_EVERY: Duration = Duration::from_secs(10);
+
 /// The database's clock, as this node follows it.
 ///
 /// When the database's clock turns out to be ahead, the node's clock steps forward at once. When it turns out to be
@@ -55,6 +60,20 @@ impl NodeClock {
             Ok(Ok(_) | Err(_)) | Err(_) => first,
         };
         Ok(Self::new(best.reading, best.at))
+    }
+
+    /// Keeps the clock with the store's for as long as this is polled, and never ends by itself: for whoever reads the time
+    /// beside an engine, such as a front door. The store is asked every 10 s; where it does not answer within
+    /// [`STORE_TIMEOUT`], the clock goes on by the monotonic one and the store is asked again.
+    pub async fn follow(&self, store: &dyn Store) {
+        loop {
+            tokio::time::sleep(FOLLOW_EVERY).await;
+            let asked = Instant::now();
+            match within(STORE_TIMEOUT, store.database_now()).await {
+                Ok(database) => self.set(database, asked, Instant::now()),
+                Err(error) => tracing::warn!(%error, "the clock of the store was not read"),
+            }
+        }
     }
 
     /// Sets the clock by what the database said between two instants; half of the round trip is taken off.
@@ -148,6 +167,22 @@ mod tests {
         tokio::time::advance(s(4)).await;
         clock.set(at(2000), asked, Instant::now());
         assert_eq!(clock.now(), at(2002));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_follows_a_store_that_runs_ahead_and_that_does_not_always_answer() {
+        let store = MemoryStore::new(Arc::new(TokioClock::starting_at(at(1000))));
+        let store = FaultyStore::over(Arc::new(store), 1);
+        let clock = NodeClock::new(at(400), Instant::now());
+        store.next(Verb::DatabaseNow, Fault::Before);
+        let followed = async |seconds| {
+            let following = tokio::time::timeout(s(seconds), clock.follow(&store));
+            assert!(following.await.is_err(), "it never ends by itself");
+        };
+        followed(19).await;
+        assert_eq!(clock.now(), at(419));
+        followed(11).await;
+        assert_eq!(clock.now(), store.database_now().await.unwrap());
     }
 
     #[tokio::test(start_paused = true)]

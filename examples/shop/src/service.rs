@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use surefoot::core::time::Clock;
 use surefoot::{Engine, EngineOptions, Failure, NodeClock, Relay};
 use surefoot_http::{AskNobody, ReconcilerOptions};
 use surefoot_server::{Metrics, check_listen};
@@ -28,7 +27,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// What runs behind the doors.
 pub(crate) struct Shop {
     pub(crate) store: Arc<SqliteStore>,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: Arc<NodeClock>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) outside: reqwest::Client,
     pub(crate) orders: Orders,
@@ -62,6 +61,8 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
     // Nothing of this door is ever unknown, for it is all in transactions; but answers and keys are forgotten in time.
     let reconciler = guard.reconciler(AskNobody, ReconcilerOptions::default())?;
     let stopped = stop.clone();
+    let (clock, store) = (shop.clock.clone(), shop.store.clone());
+    let following = tokio::spawn(async move { clock.follow(&*store).await });
     let running = [
         tokio::spawn(surefoot_server::serve(at, customers, stop.clone())),
         tokio::spawn(surefoot_server::serve(behind, operators, stop.clone())),
@@ -74,6 +75,7 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
         task.await?;
     }
     guard.drain(GRACE).await;
+    following.abort();
     shop.engine.drain().await;
     shop.relay.drain().await;
     Ok(())
@@ -82,7 +84,7 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
 impl Shop {
     async fn start(settings: &Settings) -> Result<Self, Fault> {
         let store = Arc::new(SqliteStore::open(&settings.database).await?);
-        let clock: Arc<dyn Clock> = Arc::new(NodeClock::measured(&*store).await?);
+        let clock = Arc::new(NodeClock::measured(&*store).await?);
         let outside = outside(settings)?;
         let metrics = Arc::new(Metrics::new());
         let orders = Orders::open((*store).clone()).await.map_err(said)?;

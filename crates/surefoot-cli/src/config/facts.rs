@@ -5,7 +5,7 @@ use surefoot_core::effect::Unknown;
 use surefoot_core::id::Kind;
 use surefoot_core::policy::{JobPolicy, Recovery};
 
-use super::{Dependency, JobKind, Request, RequestRecovery};
+use super::{CallRecovery, Dependency, JobKind, Request};
 
 impl JobKind {
     /// What is known of the kind; `alert` is who is told of the dead letters of all kinds.
@@ -55,16 +55,14 @@ fn unknown(policy: &JobPolicy, request: Option<&Request>) -> Option<Unknown> {
 
 fn verify(request: &Request) -> Option<VerifyFacts> {
     match &request.recovery {
-        RequestRecovery::Verify(verification) => Some(VerifyFacts {
+        CallRecovery::Verify(verification) => Some(VerifyFacts {
             what: format!(
                 "{} {} of {}",
                 verification.method, verification.path, request.dependency.name
             ),
             plan: verification.plan.clone(),
         }),
-        RequestRecovery::SameKey { .. }
-        | RequestRecovery::AtMostOnce
-        | RequestRecovery::Repeatable => None,
+        CallRecovery::SameKey { .. } | CallRecovery::AtMostOnce | CallRecovery::Repeatable => None,
     }
 }
 

@@ -15,7 +15,7 @@ use super::backoff;
 use super::dependency::{Dependency, headers};
 use super::environment::Environment;
 use super::fault::Span;
-use super::recovery::{self, RequestRecovery};
+use super::recovery::{self, CallRecovery};
 use super::section::{Field, Section};
 
 /// Room between the time of the call and the job's time-out when the latter is not given: the time-out of the call,
@@ -51,7 +51,7 @@ pub(crate) struct Request {
     /// Sent with each call, over those of the dependency.
     pub(crate) headers: HeaderMap,
     /// What an unknown outcome allows.
-    pub(crate) recovery: RequestRecovery,
+    pub(crate) recovery: CallRecovery,
     /// The longest that one call may take, with everything that its policy makes of it: within the attempt of the job.
     pub(crate) call_max: Duration,
 }

@@ -36,7 +36,7 @@ pub(crate) use fault::{Placed, Unloadable};
 pub(crate) use file::{Config, LoadError, database_url, load, load_database, load_proxy};
 pub(crate) use job::{JobKind, Request};
 pub(crate) use proxy::{ProxySection, documentation};
-pub(crate) use recovery::{KEY, RequestRecovery, Verification};
+pub(crate) use recovery::{CallRecovery, KEY, Verification};
 pub(crate) use route::RouteKeys;
 pub(crate) use route_list::RouteEntry;
 pub(crate) use telemetry::LogFormat;

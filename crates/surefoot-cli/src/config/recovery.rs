@@ -25,9 +25,9 @@ const WORDS: &str = "\"same_key\" (the provider deduplicates by key), \"at_most_
 const FORMS: &str = "{ verify = { path = \"/sent/{key}\", happened = [200], did_not_happen = [404] }, settles_within = \
                      \"60s\" } (ask the provider)";
 
-/// What an unknown outcome of a configured call allows.
+/// What an unknown outcome of a configured call allows, with the question to the provider where there is one.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum RequestRecovery {
+pub(crate) enum CallRecovery {
     /// The provider deduplicates by key and keeps keys so long; `None` is for ever.
     SameKey { ttl: Option<Duration> },
     /// Never send again.
@@ -55,7 +55,7 @@ pub(crate) struct Verification {
     pub(crate) plan: VerifyPlan,
 }
 
-impl RequestRecovery {
+impl CallRecovery {
     /// The same in core's words.
     pub(crate) const fn unknown(&self) -> Unknown {
         match self {
@@ -70,7 +70,7 @@ impl RequestRecovery {
 }
 
 /// Reads the recovery of a kind that calls a service.
-pub(super) fn of_request(section: &Section<'_>) -> Field<RequestRecovery> {
+pub(super) fn of_request(section: &Section<'_>) -> Field<CallRecovery> {
     let Some(value) = section.value("recovery") else {
         section.missing(
             "recovery",
@@ -108,11 +108,11 @@ pub(super) fn of_workers(section: &Section<'_>) -> Field<Recovery> {
     })
 }
 
-fn of_word(section: &Section<'_>, word: &str, span: Span) -> Field<RequestRecovery> {
+fn of_word(section: &Section<'_>, word: &str, span: Span) -> Field<CallRecovery> {
     let recovery = match Recovery::parse(word) {
-        Some(Recovery::SameKey) => RequestRecovery::SameKey { ttl: None },
-        Some(Recovery::AtMostOnce) => RequestRecovery::AtMostOnce,
-        Some(Recovery::Repeatable) => RequestRecovery::Repeatable,
+        Some(Recovery::SameKey) => CallRecovery::SameKey { ttl: None },
+        Some(Recovery::AtMostOnce) => CallRecovery::AtMostOnce,
+        Some(Recovery::Repeatable) => CallRecovery::Repeatable,
         None => {
             let what = format!("recovery {word:?} is unknown");
             section
@@ -124,12 +124,12 @@ fn of_word(section: &Section<'_>, word: &str, span: Span) -> Field<RequestRecove
     Field::Given(recovery, span)
 }
 
-fn of_table(table: &Section<'_>) -> Option<RequestRecovery> {
+fn of_table(table: &Section<'_>) -> Option<CallRecovery> {
     let same_key = table.section("same_key");
     let verify = table.section("verify");
     let recovery = match (same_key, verify) {
         (Some(same_key), None) => of_same_key(&same_key),
-        (None, Some(verify)) => of_verify(table, &verify).map(RequestRecovery::Verify),
+        (None, Some(verify)) => of_verify(table, &verify).map(CallRecovery::Verify),
         (Some(_), Some(_)) => {
             table.faults.note(
                 table.header.clone(),
@@ -152,7 +152,7 @@ fn of_table(table: &Section<'_>) -> Option<RequestRecovery> {
     recovery
 }
 
-fn of_same_key(table: &Section<'_>) -> Option<RequestRecovery> {
+fn of_same_key(table: &Section<'_>) -> Option<CallRecovery> {
     let ttl = table.duration("ttl");
     if ttl == Field::Absent {
         table.missing(
@@ -161,7 +161,7 @@ fn of_same_key(table: &Section<'_>) -> Option<RequestRecovery> {
         );
     }
     table.finish();
-    Some(RequestRecovery::SameKey {
+    Some(CallRecovery::SameKey {
         ttl: Some(ttl.optional()??),
     })
 }
@@ -266,7 +266,7 @@ fn path(text: &str) -> Result<String, String> {
 pub(super) fn check(
     section: &Section<'_>,
     span: &Span,
-    recovery: &RequestRecovery,
+    recovery: &CallRecovery,
     call_max: Duration,
     policy: &JobPolicy,
 ) -> Option<()> {
@@ -276,17 +276,17 @@ pub(super) fn check(
     };
     let mut faults = terms.validate(policy.lease);
     match recovery {
-        RequestRecovery::Verify(verification) => {
+        CallRecovery::Verify(verification) => {
             faults.extend(verification.plan.validate(verification.settles_within));
         }
-        RequestRecovery::SameKey { ttl: Some(ttl) } if time_max(policy) > *ttl => faults.push(format!(
+        CallRecovery::SameKey { ttl: Some(ttl) } if time_max(policy) > *ttl => faults.push(format!(
             "the attempts of a job may go on for {:?} and the provider keeps keys for {ttl:?}, so the last ones could not \
              be sent; lower attempts_max or the backoff, give a deadline, or ask the provider by verify",
             time_max(policy)
         )),
-        RequestRecovery::SameKey { .. }
-        | RequestRecovery::AtMostOnce
-        | RequestRecovery::Repeatable => {}
+        CallRecovery::SameKey { .. }
+        | CallRecovery::AtMostOnce
+        | CallRecovery::Repeatable => {}
     }
     faults.iter().for_each(|fault| {
         section

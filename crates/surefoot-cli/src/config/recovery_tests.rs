@@ -8,7 +8,7 @@ use surefoot_core::effect::VerifyPlan;
 use surefoot_core::id::Kind;
 
 use super::file::parse;
-use super::recovery::{RequestRecovery, Verification};
+use super::recovery::{CallRecovery, Verification};
 
 const fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -22,7 +22,7 @@ fn text(recovery: &str, more: &str) -> String {
 }
 
 #[track_caller]
-fn recovery(recovery: &str) -> RequestRecovery {
+fn recovery(recovery: &str) -> CallRecovery {
     let config = parse("f", &text(recovery, ""), &|_| None)
         .unwrap_or_else(|faults| panic!("{:#?}", faults.lines()));
     let kind = &config.kinds[&Kind::new("refund").unwrap()];
@@ -41,15 +41,15 @@ fn refused(recovery: &str, more: &str, expected: &[&str]) {
 #[test]
 fn every_form_is_read() {
     let table = [
-        ("'same_key'", RequestRecovery::SameKey { ttl: None }),
+        ("'same_key'", CallRecovery::SameKey { ttl: None }),
         (
             "{ same_key = { ttl = '24h' } }",
-            RequestRecovery::SameKey {
+            CallRecovery::SameKey {
                 ttl: Some(s(86_400)),
             },
         ),
-        ("'at_most_once'", RequestRecovery::AtMostOnce),
-        ("'repeatable'", RequestRecovery::Repeatable),
+        ("'at_most_once'", CallRecovery::AtMostOnce),
+        ("'repeatable'", CallRecovery::Repeatable),
     ];
     for (text, expected) in table {
         assert_eq!(recovery(text), expected, "{text}");
@@ -65,7 +65,7 @@ fn every_form_is_read() {
         settles_within: s(60),
         plan: VerifyPlan::default(),
     };
-    assert_eq!(short, RequestRecovery::Verify(expected.clone()));
+    assert_eq!(short, CallRecovery::Verify(expected.clone()));
     let long = recovery(
         "{ verify = { method = 'HEAD', path = '/r?of={key}', happened = [204], did_not_happen = [404] }, \
          settles_within = '60s', ask_every = ['1s', '5s'], asks_max = 3, give_up_after = '1h' }",
@@ -85,7 +85,7 @@ fn every_form_is_read() {
         },
         ..expected
     };
-    assert_eq!(long, RequestRecovery::Verify(expected));
+    assert_eq!(long, CallRecovery::Verify(expected));
 }
 
 #[test]

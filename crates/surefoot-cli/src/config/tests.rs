@@ -8,7 +8,7 @@ use surefoot_core::id::{Kind, Queue};
 use surefoot_core::policy::JobPolicy;
 
 use super::file::{Config, parse};
-use super::recovery::RequestRecovery;
+use super::recovery::CallRecovery;
 use super::telemetry::LogFormat;
 
 fn environment(name: &str) -> Option<String> {
@@ -74,7 +74,7 @@ fn the_example_loads() {
         (&request.method, request.path.as_str()),
         (&Method::POST, "/send")
     );
-    assert_eq!(request.recovery, RequestRecovery::SameKey { ttl: None });
+    assert_eq!(request.recovery, CallRecovery::SameKey { ttl: None });
     assert_eq!(
         mail.policy,
         JobPolicy {
@@ -179,7 +179,7 @@ fn every_key_is_read() {
     );
     assert_eq!(
         (&request.recovery, send.policy.recovery),
-        (&RequestRecovery::AtMostOnce, None)
+        (&CallRecovery::AtMostOnce, None)
     );
     assert_eq!(
         (send.policy.crashes_max, send.policy.deadline),

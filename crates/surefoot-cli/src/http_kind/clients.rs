@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reqwest::Client;
 
-use crate::config::{Dependency, RequestRecovery};
+use crate::config::{CallRecovery, Dependency};
 
 /// How long an unused connection is kept.
 const IDLE_MAX: Duration = Duration::from_secs(30);
@@ -42,9 +42,9 @@ impl Clients {
     pub(crate) fn client(
         &mut self,
         dependency: &Dependency,
-        recovery: &RequestRecovery,
+        recovery: &CallRecovery,
     ) -> Result<Client, ClientError> {
-        let keeps = *recovery != RequestRecovery::AtMostOnce;
+        let keeps = *recovery != CallRecovery::AtMostOnce;
         let place = (dependency.name.to_string(), keeps);
         if let Some(client) = self.0.get(&place) {
             return Ok(client.clone());

@@ -22,7 +22,7 @@ use super::exchange::Answered;
 use super::question;
 use super::seen::Seen;
 use super::told;
-use crate::config::{Request, RequestRecovery, Verification};
+use crate::config::{CallRecovery, Request, Verification};
 
 /// What the call is called among the effects of its job.
 const EFFECT: &str = "request";
@@ -50,10 +50,10 @@ impl HttpKind {
         let url = format!("{}{}", request.dependency.base_url, request.path);
         let seen = Seen::new(&request.method, &url);
         let asks_seen = match &request.recovery {
-            RequestRecovery::Verify(verification) => Some(Seen::new(&verification.method, &url)),
-            RequestRecovery::SameKey { .. }
-            | RequestRecovery::AtMostOnce
-            | RequestRecovery::Repeatable => None,
+            CallRecovery::Verify(verification) => Some(Seen::new(&verification.method, &url)),
+            CallRecovery::SameKey { .. } | CallRecovery::AtMostOnce | CallRecovery::Repeatable => {
+                None
+            }
         };
         Self {
             client,
@@ -69,19 +69,19 @@ impl HttpKind {
     /// What a status means depends on what may be done about an unknown outcome.
     fn classified_by(&self) -> Recovery {
         match &self.request.recovery {
-            RequestRecovery::SameKey { .. } => Recovery::SameKey,
-            RequestRecovery::AtMostOnce | RequestRecovery::Verify(_) => Recovery::AtMostOnce,
-            RequestRecovery::Repeatable => Recovery::Repeatable,
+            CallRecovery::SameKey { .. } => Recovery::SameKey,
+            CallRecovery::AtMostOnce | CallRecovery::Verify(_) => Recovery::AtMostOnce,
+            CallRecovery::Repeatable => Recovery::Repeatable,
         }
     }
 
     fn recover<'a>(&'a self, cx: &'a Cx) -> Recover<'a> {
         match &self.request.recovery {
-            RequestRecovery::SameKey { ttl: Some(ttl) } => SameKey::kept_for(*ttl).into(),
-            RequestRecovery::SameKey { ttl: None } => SameKey::kept_for_ever().into(),
-            RequestRecovery::AtMostOnce => AtMostOnce.into(),
-            RequestRecovery::Repeatable => Repeatable.into(),
-            RequestRecovery::Verify(verification) => {
+            CallRecovery::SameKey { ttl: Some(ttl) } => SameKey::kept_for(*ttl).into(),
+            CallRecovery::SameKey { ttl: None } => SameKey::kept_for_ever().into(),
+            CallRecovery::AtMostOnce => AtMostOnce.into(),
+            CallRecovery::Repeatable => Repeatable.into(),
+            CallRecovery::Verify(verification) => {
                 Verify::by(move |key| self.ask(cx, verification, key))
                     .settles_within(verification.settles_within)
                     .plan(verification.plan.clone())
@@ -101,9 +101,9 @@ impl HttpKind {
 
     async fn call(&self, cx: &Cx, payload: &str, key: &ProviderKey) -> Result<Payload, Failure> {
         let meta = match &self.request.recovery {
-            RequestRecovery::SameKey { .. } => Meta::keyed(key.as_str()),
-            RequestRecovery::Repeatable => Meta::idempotent(),
-            RequestRecovery::AtMostOnce | RequestRecovery::Verify(_) => Meta::once_only(),
+            CallRecovery::SameKey { .. } => Meta::keyed(key.as_str()),
+            CallRecovery::Repeatable => Meta::idempotent(),
+            CallRecovery::AtMostOnce | CallRecovery::Verify(_) => Meta::once_only(),
         };
         let meta = Meta {
             within: Some(self.within(cx)),

@@ -18,16 +18,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
 use super::{Clients, HttpKind};
-use crate::config::{Dependency, Request, RequestRecovery};
+use crate::config::{CallRecovery, Dependency, Request};
 
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-const SAME_KEY: RequestRecovery = RequestRecovery::SameKey { ttl: None };
-const RECOVERIES: [RequestRecovery; 3] = [
-    SAME_KEY,
-    RequestRecovery::AtMostOnce,
-    RequestRecovery::Repeatable,
-];
+const SAME_KEY: CallRecovery = CallRecovery::SameKey { ttl: None };
+const RECOVERIES: [CallRecovery; 3] =
+    [SAME_KEY, CallRecovery::AtMostOnce, CallRecovery::Repeatable];
 
 fn leased() -> LeasedJob {
     Job {
@@ -68,11 +65,11 @@ fn policy() -> Policy {
     policy
 }
 
-fn kind(base_url: &str, recovery: RequestRecovery) -> HttpKind {
+fn kind(base_url: &str, recovery: CallRecovery) -> HttpKind {
     kind_under(base_url, recovery, policy())
 }
 
-fn kind_under(base_url: &str, recovery: RequestRecovery, policy: Policy) -> HttpKind {
+fn kind_under(base_url: &str, recovery: CallRecovery, policy: Policy) -> HttpKind {
     let mut headers = HeaderMap::new();
     headers.insert("authorization", "Bearer x".parse().unwrap());
     let dependency = Dependency {
@@ -233,7 +230,7 @@ async fn a_call_that_never_left_is_tried_again() {
     drop(free);
     let failure = run(&kind(
         &format!("http://{address}"),
-        RequestRecovery::AtMostOnce,
+        CallRecovery::AtMostOnce,
     ))
     .await
     .unwrap_err();
@@ -250,7 +247,7 @@ async fn a_call_that_never_left_is_tried_again() {
     let address = silent.local_addr().unwrap();
     let failure = run(&kind(
         &format!("https://{address}"),
-        RequestRecovery::AtMostOnce,
+        CallRecovery::AtMostOnce,
     ))
     .await
     .unwrap_err();
@@ -280,8 +277,8 @@ async fn connections_are_kept_except_where_a_second_call_is_forbidden() {
     let answer = "HTTP/1.1 204 No Content\r\n\r\n";
     for (recovery, expected) in [
         (SAME_KEY, 1),
-        (RequestRecovery::Repeatable, 1),
-        (RequestRecovery::AtMostOnce, 3),
+        (CallRecovery::Repeatable, 1),
+        (CallRecovery::AtMostOnce, 3),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let kind = kind(
@@ -322,7 +319,7 @@ async fn an_open_breaker_puts_jobs_off_and_nothing_is_sent() {
     let mut service = service(Then::Answer("HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n")).await;
     let mut policy = policy();
     policy.breaker.consecutive_failures = 3;
-    let kind = kind_under(&service.base_url, RequestRecovery::AtMostOnce, policy);
+    let kind = kind_under(&service.base_url, CallRecovery::AtMostOnce, policy);
     for seed in 0..3 {
         let failure = run_for(&kind, seed).await.unwrap_err();
         assert!(!failure.put_off, "{failure:?}");
@@ -416,7 +413,7 @@ async fn a_spent_budget_puts_a_job_off_where_nothing_happened() {
     let mut policy = policy();
     policy.retry.attempts_max = 2;
     policy.budget.reserve_per_second = 0.0;
-    let kind = kind_under(&service.base_url, RequestRecovery::AtMostOnce, policy);
+    let kind = kind_under(&service.base_url, CallRecovery::AtMostOnce, policy);
     let failure = run(&kind).await.unwrap_err();
     assert!(failure.put_off, "{failure:?}");
     assert!(

@@ -14,7 +14,17 @@ pub struct EffectTerms {
     pub timeout: Duration,
 }
 
-/// What the author of an effect declares for the case that nobody knows whether it happened.
+/// What the author of an effect declares for the case that nobody knows whether it happened: its recovery.
+///
+/// The same choice, as each of those says it who makes it:
+///
+/// | type | who says it |
+/// |---|---|
+/// | `Unknown` | the core, on the row of an effect |
+/// | [`Recovery`](crate::policy::Recovery) | the author of a kind, on its leases: for jobs without an effect on record |
+/// | `surefoot::Recover` | a handler in Rust, with the function that asks; made of `Verify`, `SameKey` and so on |
+/// | `CallRecovery` of the command line | a configured kind, with the question that is asked |
+/// | `EffectRecovery` of the HTTP API | a pull worker, which asks by itself |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// A local computation: nothing outside can have happened. Run it again.
@@ -36,6 +46,18 @@ pub enum Unknown {
 }
 
 impl Unknown {
+    /// Every word of [`Unknown::as_str`].
+    pub const WORDS: [&'static str; 5] = [
+        Self::Step.as_str(),
+        Self::Verify {
+            settles_within: Duration::ZERO,
+        }
+        .as_str(),
+        Self::SameKey { ttl: None }.as_str(),
+        Self::AtMostOnce.as_str(),
+        Self::Repeatable.as_str(),
+    ];
+
     /// The word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::dispute::{DisputeRecord, WitnessRecord};
 use super::json::RawJson;
 use super::time::WireTime;
-use super::word::EffectStateWord;
+use super::word::{EffectRecoveryWord, EffectStateWord};
 
 /// One external side effect of a job.
 #[derive(Serialize, ToSchema)]
@@ -26,8 +26,8 @@ pub(crate) struct EffectRecord {
     key: String,
     /// What is known of it.
     state: EffectStateWord,
-    /// What an unknown outcome means: `verify`, `same_key`, `at_most_once`, `repeatable` or `step`.
-    recovery: &'static str,
+    /// What an unknown outcome means.
+    recovery: EffectRecoveryWord,
     /// How many calls may have left under its key.
     sends: u32,
     /// When the first of them may have left.
@@ -64,7 +64,7 @@ impl From<&Effect> for EffectRecord {
             dependency: effect.dependency.as_ref().map(ToString::to_string),
             key: effect.key().to_string(),
             state: EffectStateWord(effect.state_name()),
-            recovery: effect.terms.unknown.as_str(),
+            recovery: EffectRecoveryWord(effect.terms.unknown),
             sends: effect.sends,
             first_sent_at: effect.first_sent_at.map(WireTime),
             asked: effect.asked,

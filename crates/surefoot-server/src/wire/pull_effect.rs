@@ -37,8 +37,8 @@ pub(crate) struct BeginEffectBody {
     /// What it calls.
     dependency: Option<String>,
     /// What an unknown outcome means. There is no default.
-    #[schema(required, value_type = RecoveryBody)]
-    recovery: Option<RecoveryBody>,
+    #[schema(required, value_type = EffectRecoveryBody)]
+    recovery: Option<EffectRecoveryBody>,
     /// The longest that the call may take.
     #[schema(minimum = 1)]
     timeout_ms: u64,
@@ -51,7 +51,7 @@ pub(crate) struct BeginEffectBody {
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[schema(as = EffectRecovery)]
-enum RecoveryBody {
+enum EffectRecoveryBody {
     /// The worker asks the provider before anything is sent again.
     Verify {
         /// How long after the call left it can still take effect: an earlier "did not happen" proves nothing.
@@ -77,16 +77,16 @@ impl BeginEffectBody {
             )
         })?;
         let unknown = match recovery {
-            RecoveryBody::Verify { settles_within_ms } => Unknown::Verify {
+            EffectRecoveryBody::Verify { settles_within_ms } => Unknown::Verify {
                 settles_within: millis("recovery.verify.settles_within_ms", settles_within_ms)?,
             },
-            RecoveryBody::SameKey { ttl_ms } => Unknown::SameKey {
+            EffectRecoveryBody::SameKey { ttl_ms } => Unknown::SameKey {
                 ttl: ttl_ms
                     .map(|ttl_ms| millis("recovery.same_key.ttl_ms", ttl_ms))
                     .transpose()?,
             },
-            RecoveryBody::AtMostOnce => Unknown::AtMostOnce,
-            RecoveryBody::Repeatable => Unknown::Repeatable,
+            EffectRecoveryBody::AtMostOnce => Unknown::AtMostOnce,
+            EffectRecoveryBody::Repeatable => Unknown::Repeatable,
         };
         let dependency = self.dependency.map(DependencyName::new).transpose();
         Ok(Declared {

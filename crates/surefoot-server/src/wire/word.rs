@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
-use surefoot_core::effect::EffectStateName;
+use surefoot_core::effect::{EffectStateName, Unknown};
 use surefoot_core::job::{AttemptOutcome, DeadReason, StateName};
 use surefoot_core::policy::Recovery;
 use surefoot_core::port::ActionVerb;
@@ -14,7 +14,9 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 macro_rules! words {
-    ($($(#[$doc:meta])* $word:ident($type:ty) as $name:literal;)*) => {$(
+    (@of $type:ty) => { <$type>::ALL.map(<$type>::as_str) };
+    (@of $type:ty, $words:expr) => { $words };
+    ($($(#[$doc:meta])* $word:ident($type:ty) as $name:literal $(of $words:expr)?;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) struct $word(pub(crate) $type);
@@ -27,7 +29,7 @@ macro_rules! words {
 
         impl PartialSchema for $word {
             fn schema() -> RefOr<Schema> {
-                let words = <$type>::ALL.map(<$type>::as_str);
+                let words = words!(@of $type $(, $words)?);
                 ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words)).into()
             }
         }
@@ -47,8 +49,10 @@ words! {
     OutcomeWord(AttemptOutcome) as "AttemptOutcome";
     /// Why a job is a dead letter.
     ReasonWord(DeadReason) as "DeadReason";
-    /// What an unknown outcome allows.
+    /// What an unknown outcome of a job allows.
     RecoveryWord(Recovery) as "Recovery";
+    /// What an unknown outcome of an effect means.
+    EffectRecoveryWord(Unknown) as "EffectRecoveryName" of Unknown::WORDS;
     /// What a person did.
     VerbWord(ActionVerb) as "ActionVerb";
     /// What is known of an effect.

@@ -198,8 +198,10 @@ async fn the_wire_names_are_in_the_schemas() {
             assert!(found.contains(name), "{schema} has no {name}: {found:?}");
         }
     }
-    let states = &document["components"]["schemas"]["State"]["enum"];
-    assert_eq!(states.as_array().unwrap().len(), 8, "{states}");
+    for (schema, words) in [("State", 8), ("Recovery", 3), ("EffectRecoveryName", 5)] {
+        let listed = &document["components"]["schemas"][schema]["enum"];
+        assert_eq!(listed.as_array().unwrap().len(), words, "{listed}");
+    }
 }
 
 /// A parameter that a route does not know is a typing error, on every route.

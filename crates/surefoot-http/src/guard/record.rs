@@ -13,7 +13,7 @@ use crate::observe::DoorEvent;
 use crate::witness::ROUNDS_MAX;
 
 /// How long a word is tried while the store is away, after the client had its answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The longest pause between two tries.
 const PAUSE_LONGEST: Duration = Duration::from_secs(2);

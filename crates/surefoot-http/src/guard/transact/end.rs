@@ -13,9 +13,11 @@ use surefoot_core::request::{
 use tokio::time::Instant;
 
 use super::Exchange;
+use crate::guard::Guard;
 use crate::guard::answer::{answer, marked};
 use crate::guard::body::{Seen, see};
 use crate::guard::local::Standing;
+use crate::guard::record::PATIENCE;
 use crate::guard::reply;
 use crate::guard::run::tell;
 use crate::mark::{self, Status};
@@ -52,22 +54,28 @@ impl<T: RequestTransactions> Exchange<T> {
     /// The handler says that something outside may have happened, and did not commit: its rows are gone, and its request is
     /// on record as one whose outcome is unknown.
     async fn unknown(self, slot: &Slot<T::Transaction>, why: String, response: Response<Body>) {
-        let (guard, new) = (self.guard.clone(), self.new.clone());
         if let Some(transaction) = slot.take() {
             self.transactions.roll_back(transaction).await;
         }
-        let claimed = guard.0.requests.begin(&new, guard.0.clock.now()).await;
-        match claimed {
-            Ok(Arrived::Run(record)) => {
-                let recorded = guard.record(*record, End::Unknown(why.into())).await;
-                tracing::warn!(request = %new.id, ?recorded, "the outcome of a request is unknown");
-            }
-            Ok(_) | Err(_) => {
-                tracing::error!(request = %new.id, why, "an unknown outcome could not be written down");
-            }
+        let end = End::Unknown(why.into());
+        self.saw(&end);
+        let Self {
+            guard,
+            new,
+            reply,
+            lead,
+            ..
+        } = self;
+        let written = guard.put_down(&new, &end).await;
+        if let Some(lead) = &lead {
+            lead.tell(Standing::Over(guard.over(end.clone())));
         }
-        self.roll_back(slot, "it may have happened outside", response)
-            .await;
+        tell(reply, response);
+        if written.is_err() {
+            guard.put_down_later(&new, &end).await;
+        }
+        // Until here this node tells every repetition what the store may not know yet.
+        drop(lead);
     }
 
     /// Commits what was written, with the answer.
@@ -249,5 +257,35 @@ impl<T: RequestTransactions> Exchange<T> {
             request = %self.record.id,
             "a request was not committed by a word"
         );
+    }
+}
+
+impl Guard {
+    /// Claims the key once more, after the claim went with a rollback, and writes the end down under it.
+    async fn put_down(&self, new: &NewRequest, end: &End) -> Result<(), StoreError> {
+        let claimed = self.0.requests.begin(new, self.0.clock.now()).await?;
+        if let Arrived::Run(record) = claimed {
+            // What is claimed and not ended is unknown when its lease is over.
+            let recorded = self.record(*record, end.clone()).await;
+            tracing::warn!(request = %new.id, ?recorded, "the outcome of a request is unknown");
+        } else {
+            tracing::error!(request = %new.id, "an unknown outcome was not written down, for another run stands");
+        }
+        Ok(())
+    }
+
+    /// Goes on trying after the client had its answer, for as long as the word of a run is tried.
+    async fn put_down_later(&self, new: &NewRequest, end: &End) {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            tokio::time::sleep(LOOK_AGAIN).await;
+            if self.put_down(new, end).await.is_ok() {
+                return;
+            }
+        }
+        self.0
+            .watching
+            .on(&DoorEvent::RecordGivenUp { request: new.id });
+        tracing::error!(request = %new.id, "an unknown outcome could not be written down; its key is free");
     }
 }

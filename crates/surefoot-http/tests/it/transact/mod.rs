@@ -23,7 +23,8 @@ macro_rules! over_this_database {
         over_this_database!(lost $open:
             a_commit_whose_answer_was_lost_is_found_on_record,
             a_commit_that_was_lost_itself_happened_not_at_all,
-            a_commit_that_nobody_can_look_up_is_unknown_until_the_next_arrival
+            a_commit_that_nobody_can_look_up_is_unknown_until_the_next_arrival,
+            what_may_have_happened_outside_is_not_run_again_when_the_store_was_away
         );
     };
     ($place:ident $open:path: $($case:ident),+) => {

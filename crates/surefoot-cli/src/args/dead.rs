@@ -67,13 +67,13 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     pub(crate) fingerprint: Option<ErrorFingerprint>,
     /// How many at most, the canary included
-    #[arg(long, requires = "fingerprint", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, conflicts_with = "job", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max: Option<u32>,
     /// Replay all at once instead of waiting for the latest one to succeed first
-    #[arg(long, requires = "fingerprint")]
+    #[arg(long, conflicts_with = "job")]
     pub(crate) no_canary: bool,
     /// How long the canary may take, such as 90s or 1h
-    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = value::duration, requires = "fingerprint")]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = value::duration, conflicts_with = "job")]
     pub(crate) canary_wait: Duration,
     /// Whether the provider sees the same effect (the same key) or a new one; needed where the outcome is unknown
     #[arg(long)]

@@ -160,6 +160,10 @@ mod tests {
                 "give a whole number from -100 to 100",
             ),
             (
+                "surefoot dead replay 01890a5d-ac96-774b-bcce-b302099a8057 --max 5 --reason r",
+                "cannot be used with",
+            ),
+            (
                 "surefoot dead list --limit 201",
                 "give a whole number from 1 to 200",
             ),

@@ -79,18 +79,18 @@ pub(crate) struct ResolveArgs {
     #[arg(long)]
     did_not_happen: bool,
     /// A header of the answer, as it is to be replayed; give it once for each
-    #[arg(long, value_name = "NAME: VALUE", requires = "happened", value_parser = header)]
+    // A conflict, and no requirement: clap waives what an argument requires where that one conflicts with another.
+    #[arg(long, value_name = "NAME: VALUE", conflicts_with = "did_not_happen", value_parser = header)]
     header: Vec<(String, String)>,
     /// The body of the answer, which may be empty
     #[arg(
         long,
         value_name = "TEXT",
-        requires = "happened",
-        conflicts_with = "body_file"
+        conflicts_with_all = ["body_file", "did_not_happen"]
     )]
     body: Option<String>,
     /// A file with the body of the answer
-    #[arg(long, value_name = "FILE", requires = "happened", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", conflicts_with = "did_not_happen", value_hint = ValueHint::FilePath)]
     body_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) by: ByArgs,
@@ -176,4 +176,38 @@ fn header(text: &str) -> Result<(String, String), String> {
 fn state() -> impl TypedValueParser<Value = RequestStateName> {
     PossibleValuesParser::new(RequestStateName::ALL.map(RequestStateName::as_str))
         .try_map(|name| RequestStateName::parse(&name).ok_or("no state"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::args::Cli;
+
+    /// Whoever gives an answer says that it happened: to free the key on the same line would run it a second time.
+    #[test]
+    fn an_answer_beside_did_not_happen_is_refused() {
+        let resolve = |said: &[&str]| {
+            let before = ["surefoot", "requests", "resolve", "k", "--reason", "why"];
+            Cli::try_parse_from(before.iter().chain(said)).is_ok()
+        };
+        assert!(resolve(&["--did-not-happen"]));
+        assert!(resolve(&[
+            "--happened",
+            "201",
+            "--body",
+            "",
+            "--header",
+            "etag: 1"
+        ]));
+        assert!(!resolve(&["--body", "{}"]));
+        for answer in [
+            ["--body", "{}"],
+            ["--header", "etag: 1"],
+            ["--body-file", "f"],
+        ] {
+            let said = [&["--did-not-happen"][..], &answer].concat();
+            assert!(!resolve(&said), "{answer:?}");
+        }
+    }
 }

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::cleanup;
+use super::descriptors;
 use super::verification::ByRoute;
 use crate::config::ProxySection;
 use crate::exit::{Code, Failed};
@@ -90,8 +91,8 @@ impl FrontDoor {
             .reconciler(hook, section.reconciler_options())
             .map_err(|error| unsound(&error))?;
         let published = guard.published();
-        let proxy = Proxy::new(upstream, guard, section.proxy_options())
-            .map_err(|error| unsound(&error))?;
+        let options = descriptors::bounded(section.proxy_options());
+        let proxy = Proxy::new(upstream, guard, options).map_err(|error| unsound(&error))?;
         let listen = section.address();
         proxy
             .check_listen(listen)

@@ -8,6 +8,7 @@ mod conform;
 mod database;
 mod dead;
 mod demo;
+mod descriptors;
 mod effects;
 mod explain;
 mod front_door;

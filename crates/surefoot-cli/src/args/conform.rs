@@ -17,8 +17,8 @@ The body is --body, a JSON object; variants of it are made by adding the member 
 that takes long, fails or answers at length when it is asked to, and are left out unless --slow-body, --failing-body and \
 --large-body say how to ask.")]
 pub(crate) struct ConformArgs {
-    /// The endpoint
-    #[arg(value_name = "URL")]
+    /// The endpoint, such as http://127.0.0.1:8080/charges
+    #[arg(value_name = "URL", value_parser = endpoint)]
     pub(crate) url: reqwest::Url,
     /// The method
     #[arg(long, default_value = "POST")]
@@ -56,6 +56,13 @@ pub(crate) struct ConformArgs {
     /// How long one request may take
     #[arg(long, value_name = "DURATION", value_parser = value::duration, default_value = "30s")]
     pub(crate) timeout: Duration,
+}
+
+fn endpoint(text: &str) -> Result<reqwest::Url, String> {
+    reqwest::Url::parse(text)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https"))
+        .ok_or_else(|| "write a whole URL, such as http://127.0.0.1:8080/charges".to_owned())
 }
 
 fn object(text: &str) -> Result<serde_json::Map<String, serde_json::Value>, String> {

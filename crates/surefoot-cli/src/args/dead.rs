@@ -17,7 +17,8 @@ pub(crate) enum DeadCommand {
     List(ListArgs),
     /// Show one dead letter with its attempts, edits and what people did
     Show {
-        /// Which job
+        /// Which job, such as a LATEST JOB of `dead list`
+        #[arg(value_parser = letter)]
         job: JobId,
     },
     /// Replace the payload of a dead letter; the earlier one is kept
@@ -48,7 +49,8 @@ pub(crate) struct ListArgs {
 /// Arguments of `dead edit`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct EditArgs {
-    /// Which job
+    /// Which job, such as a LATEST JOB of `dead list`
+    #[arg(value_parser = letter)]
     pub(crate) job: JobId,
     #[command(flatten)]
     pub(crate) payload: PayloadArgs,
@@ -60,7 +62,8 @@ pub(crate) struct EditArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[group(id = "which", required = true, multiple = false, args = ["job", "fingerprint"])]
 pub(crate) struct ReplayArgs {
-    /// Which job
+    /// Which job, such as a LATEST JOB of `dead list`
+    #[arg(value_parser = letter)]
     pub(crate) job: Option<JobId>,
     /// All dead letters with this fingerprint, whatever their reason: one fault may end some jobs as exhausted and
     /// others as unknown, and those of unknown outcome are refused without --effect
@@ -103,8 +106,22 @@ impl From<EffectArg> for ReplayEffect {
 /// Arguments of `dead ignore`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct IgnoreArgs {
-    /// Which job
+    /// Which job, such as a LATEST JOB of `dead list`
+    #[arg(value_parser = letter)]
     pub(crate) job: JobId,
     #[command(flatten)]
     pub(crate) by: ByArgs,
+}
+
+/// A dead letter, named by its job. `dead list` shows the fingerprint of a group first, so who gives that one is told.
+fn letter(text: &str) -> Result<JobId, String> {
+    text.parse::<JobId>().map_err(|error| {
+        if text.parse::<ErrorFingerprint>().is_ok() {
+            format!(
+                "that is the fingerprint of a group; see its letters with: surefoot dead list --fingerprint {text}"
+            )
+        } else {
+            error.to_string()
+        }
+    })
 }

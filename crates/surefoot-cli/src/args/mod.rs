@@ -191,6 +191,22 @@ mod tests {
                 "surefoot dead replay 01890a5d-ac96-774b-bcce-b302099a8057 --fingerprint 0 --reason x",
                 "fingerprint",
             ),
+            (
+                "surefoot dead show 1900f47e16d77e7c",
+                "see its letters with: surefoot dead list --fingerprint 1900f47e16d77e7c",
+            ),
+            (
+                "surefoot dead ignore JOB --reason x",
+                "not a job id; it looks like 01890a5d-ac96-774b-bcce-b302099a8057",
+            ),
+            (
+                "surefoot conform 127.0.0.1:3000/charges",
+                "write a whole URL, such as http://127.0.0.1:8080/charges",
+            ),
+            (
+                "surefoot conform localhost:3000/charges",
+                "write a whole URL, such as http://127.0.0.1:8080/charges",
+            ),
         ];
         for (line, expected) in table {
             let error = Cli::try_parse_from(line.split(' ')).unwrap_err();

@@ -72,7 +72,7 @@ pub(super) async fn run(args: &ConformArgs, output: Output) -> Result<(), Failed
         _ => Err(Failed::new(
             Code::Failed,
             format!("{faults} of {} cases found a fault", rows.len()),
-            "a fault of a repetition is a second charge, mail or order",
+            "a fault of a repetition is a second charge, mail or order; --json tells each in full",
         )),
     }
 }

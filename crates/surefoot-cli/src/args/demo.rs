@@ -13,21 +13,26 @@ quarter of a second. Everything runs over HTTP on free ports of the loopback, on
 come from the provider's books and from what customers and visitors were answered.
 
 Figures:
-  intents            what customers wanted: one for each order, however often
+  user intents       what customers wanted: one for each order, however often
                      it was clicked
-  provider calls     calls that reached the provider and were to charge;
-                     questions to it are counted apart
+  provider calls     calls that reached the provider and were to charge
+  questions          what became of a call: they charge nothing, and are no
+                     calls in the rows around
   amplification      such calls for each intent, of the intents of the outage
                      (slow, resets, drops, kill)
   charged twice      intents for which the books show more than one charge
   lost               intents whose customer was told that it is paid though
                      the books show no charge, or was never told what became
                      of it: neither an outcome nor that a person looks into it
+  charged, and told  intents that the books show as charged and whose customer
+  nothing            was told nothing, or that it was refused
   page availability  the share of page views that showed a page within
                      2.5 s, 10 s of the story
-  p99                from the click to the first answer that says how it stands
+  p99 to an answer   from the click to the first answer that says how it stands
                      (paid, refused, or being worked on and where to look), or
-                     to giving up
+                     to giving up, in real seconds
+  p99 to a known     the same to an answer that says how it ended: paid,
+  outcome            refused, or for a person to look into; or to giving up
 
 The same seed gives the same customers and the same whims of the provider, so intents, charged twice and lost are the same in \
 every run. By the clock and the load of the host may differ: p99, page availability, the number of questions, and, by the few \

@@ -20,7 +20,7 @@ pub(crate) enum LabCommand {
     DoubleCharge,
     /// A consumer of events that dies before it commits its offset: naive beside idempotent
     Consumer,
-    /// The five experiments, each figure beside the one that must come out
+    /// The five experiments, each figure beside the one that must come out; `lab breaker` and so on say what theirs mean
     All,
     /// A payment service
     #[command(hide = true)]

@@ -17,7 +17,7 @@ use super::people::ByArgs;
 /// What `requests` can do.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum RequestsCommand {
-    /// List requests, the latest first
+    /// List requests, the latest first: each by its method and route, which is `*` where no `[[proxy.route]]` names its path
     List(ListArgs),
     /// Show one request by its key, with the answer that every repetition gets
     Show(ShowArgs),

@@ -16,7 +16,8 @@ use crate::output::{Output, Table, plain};
 /// What the columns leave open.
 const NOTE: &str = "\
 Calls that a rate limit turned away (429 with Retry-After) come on top of the attempts, and what a service asks for by
-Retry-After on top of the time, unless the kind has a deadline. Questions ask what became of a call, and take no attempt.";
+Retry-After on top of the time, unless the kind has a deadline. Questions ask what became of a call; they
+take no attempt, and their waits come on top of the time as well.";
 /// How wide the column of questions is.
 const QUESTION_WIDTH: usize = 37;
 

@@ -1,24 +1,29 @@
 //! What a handler reports when its attempt did not succeed. The class decides what happens next; the text is
 //! for the person who reads the dead letter.
 
+mod cause;
+
 use std::error::Error;
 use std::time::Duration;
 
 use crate::classify::{self, Certainty, Class};
 use crate::text::ErrorText;
 
+pub use cause::{CAUSES_MAX, FailureCause};
+
 /// A failed attempt: its class, what to tell people, and when to try again at the earliest.
 ///
-/// It is made by the named constructors, or from any error by `?`: the chain of causes is searched for an
-/// [`std::io::Error`], whose kind gives the class and the certainty; any other error is transient, for attempts are
-/// finite, and may hide a call that was applied.
+/// It is made by the named constructors, or from any error by `?`: the chain of causes is searched for a
+/// [`FailureCause`], which says all of it, and for an [`std::io::Error`], whose kind gives the class and the certainty; any
+/// other error is transient, for attempts are finite, and may hide a call that was applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What happens next.
     pub class: Class,
     /// What happened, for people.
     pub text: ErrorText,
-    /// The dependency's own word on when to come back; `None` leaves it to the backoff.
+    /// The dependency's own word on when to come back; `None` leaves it to the backoff, and where the job is put off to
+    /// [`DEFERRAL`](crate::settle::DEFERRAL).
     pub retry_after: Option<Duration>,
     /// The dependency turned the call away before it did anything (a rate limit, a closed gate): the job is put
     /// off and no attempt is used up.
@@ -73,6 +78,15 @@ impl Failure {
         Self {
             put_off: true,
             ..Self::retry_after(delay, text)
+        }
+    }
+
+    /// The call was turned away before it did anything, and nobody said until when: the job is put off for
+    /// [`DEFERRAL`](crate::settle::DEFERRAL) and no attempt is used up.
+    pub fn put_off(text: impl Into<ErrorText>) -> Self {
+        Self {
+            put_off: true,
+            ..Self::transient(text)
         }
     }
 
@@ -134,30 +148,32 @@ impl Failure {
 impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         let mut text = error.to_string();
-        let mut class = Class::Transient;
-        let mut certainty = None;
+        let mut said = Self::transient("");
         let mut link: Option<&(dyn Error + 'static)> = Some(&error);
         for depth in 0..CAUSES_MAX {
             let Some(cause) = link else { break };
             if let Some(io) = cause.downcast_ref::<std::io::Error>() {
-                class = classify::io(io.kind());
-                certainty = Some(classify::io_certainty(io.kind()));
+                said = Self {
+                    certainty: Some(classify::io_certainty(io.kind())),
+                    ..Self::of(classify::io(io.kind()), "".into())
+                };
             }
             if depth > 0 {
                 text.push_str(": ");
                 text.push_str(&cause.to_string());
             }
+            if let Some(cause) = cause.downcast_ref::<FailureCause>() {
+                said = cause.failure().clone();
+                break;
+            }
             link = cause.source();
         }
         Self {
-            certainty,
-            ..Self::of(class, ErrorText::from(text))
+            text: text.into(),
+            ..said
         }
     }
 }
-
-/// How many links of a chain of causes are read.
-const CAUSES_MAX: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -208,6 +224,27 @@ mod tests {
             assert_eq!(failure.certainty(), certainty, "{failure:?}");
         }
     }
+
+    /// What is written around it, an I/O fault too, knows less.
+    #[test]
+    fn a_failure_in_the_chain_says_all_of_it() {
+        let turned_away =
+            Failure::rate_limited(Duration::from_secs(3), "nothing was sent").not_sent();
+        let cause = FailureCause::new(turned_away.clone());
+        let denied = io::ErrorKind::PermissionDenied;
+        let failure = Failure::from(Outer(io::Error::new(denied, Around(cause))));
+        assert_eq!(
+            failure,
+            Failure {
+                text: "outer: around: nothing was sent".into(),
+                ..turned_away
+            }
+        );
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("around")]
+    struct Around(#[source] FailureCause);
 
     #[test]
     fn an_error_nobody_knows_is_transient() {

@@ -22,6 +22,10 @@ pub const DEFERRALS_MAX: u32 = 1000;
 /// The shortest time for which a rate limit puts a job off.
 pub const DEFERRAL_MIN: Duration = Duration::from_secs(1);
 
+/// For how long a job is put off where whoever turned its call away names no time: a full bulkhead, a spent budget, a moment
+/// that passed. Nobody else decides that.
+pub const DEFERRAL: Duration = Duration::from_secs(2);
+
 /// What is known of an attempt that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use surefoot_core::classify::{self, Certainty, Class};
-use surefoot_core::failure::Failure;
+use surefoot_core::failure::{CAUSES_MAX, Failure, FailureCause};
 
 /// What a failed attempt shows about the health of the dependency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -119,23 +119,24 @@ impl Meaning {
         }
     }
 
-    /// What any error means, by the I/O fault in its chain of causes; [`TRANSIENT`](Self::TRANSIENT) without one.
+    /// What any error means: what a [`FailureCause`] in its chain of causes says, or else the first I/O fault there;
+    /// [`TRANSIENT`](Self::TRANSIENT) without either.
     #[must_use]
     pub fn of_chain(error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut fault = None;
         let mut link = Some(error);
         for _ in 0..CAUSES_MAX {
             let Some(cause) = link else { break };
-            if let Some(io) = cause.downcast_ref::<std::io::Error>() {
-                return Self::of_io(io.kind());
+            if let Some(cause) = cause.downcast_ref::<FailureCause>() {
+                return cause.failure().meaning();
             }
+            let io = cause.downcast_ref::<std::io::Error>();
+            fault = fault.or(io.map(|io| Self::of_io(io.kind())));
             link = cause.source();
         }
-        Self::TRANSIENT
+        fault.unwrap_or(Self::TRANSIENT)
     }
 }
-
-/// How many links of a chain of causes are read.
-const CAUSES_MAX: usize = 16;
 
 /// An error that says what it means to the caller of a dependency.
 pub trait Meant {
@@ -157,15 +158,15 @@ impl Meant for Meaning {
 
 impl Meant for Failure {
     fn meaning(&self) -> Meaning {
-        let (certainty, health) = match (self.class, self.put_off) {
-            (_, true) => (Certainty::Rejected, Health::Throttled),
-            (Class::Permanent, false) => (Certainty::Rejected, Health::Alive),
-            (Class::Cancelled, false) => (Certainty::MaybeApplied, Health::Neutral),
-            (Class::Transient | Class::Unknown, false) => (Certainty::MaybeApplied, Health::Failed),
+        let health = match (self.class, self.put_off) {
+            (_, true) => Health::Throttled,
+            (Class::Permanent, false) => Health::Alive,
+            (Class::Cancelled, false) => Health::Neutral,
+            (Class::Transient | Class::Unknown, false) => Health::Failed,
         };
         Meaning {
             class: self.class,
-            certainty,
+            certainty: self.certainty(),
             health,
             retry_after: self.retry_after,
             free_replay: false,
@@ -237,5 +238,16 @@ mod tests {
         let boxed: Box<dyn std::error::Error + Send + Sync> = Box::new(refused);
         assert_eq!(boxed.meaning(), Meaning::NOT_SENT);
         assert_eq!(Meaning::of_chain(&std::fmt::Error), Meaning::TRANSIENT);
+        let cause = FailureCause::new(Failure::put_off("x").not_sent());
+        let boxed: Box<dyn std::error::Error + Send + Sync> =
+            Box::new(std::io::Error::other(cause.clone()));
+        // An I/O error gives the source of what it wraps, and this is the last.
+        assert_eq!(boxed.meaning(), Meaning::TRANSIENT);
+        let boxed: Box<dyn std::error::Error + Send + Sync> = Box::new(cause);
+        let meaning = boxed.meaning();
+        assert_eq!(
+            (meaning.certainty, meaning.health),
+            (Certainty::NotSent, Health::Throttled)
+        );
     }
 }

@@ -14,11 +14,6 @@ use super::broken::Broken;
 use super::fault;
 use crate::config::{Dependency, duration};
 
-/// How long a job waits while somebody holds the breaker open.
-const FORCED_WAIT: Duration = Duration::from_secs(30);
-/// How long a job waits when a guard does not say.
-const GUARD_WAIT: Duration = Duration::from_secs(2);
-
 /// The failure of a job whose call ended so. `second_call_matters` as its recovery says.
 pub(super) fn failure(
     dependency: &Dependency,
@@ -27,7 +22,7 @@ pub(super) fn failure(
 ) -> Failure {
     let name = dependency.name.as_str();
     if let Kind::Rejected(rejection) = error.kind() {
-        return put_off(name, rejection, error.retry_after());
+        return put_off(name, rejection, error.put_off_for());
     }
     let (certainty, suppressed) = (error.certainty(), error.suppressed());
     let story = story(error.attempts(), suppressed);
@@ -87,7 +82,7 @@ fn together(
         Class::Transient
             if last.put_off || (harmless && suppressed == Some(Suppressed::Budget)) =>
         {
-            Failure::rate_limited(last.retry_after.unwrap_or(GUARD_WAIT), text)
+            turned_away(last.retry_after, text)
         }
         Class::Transient => match last.retry_after {
             Some(wait) => Failure::retry_after(wait, text),
@@ -103,23 +98,18 @@ fn together(
 
 /// Nothing was sent: the job comes back when the guard said, and no attempt is used up.
 fn put_off(name: &str, rejection: Rejection, after: Option<Duration>) -> Failure {
-    let wait = match rejection {
-        Rejection::ForcedOpen => after.unwrap_or(FORCED_WAIT),
-        Rejection::BreakerOpen
-        | Rejection::ProbesOut
-        | Rejection::Ramping
-        | Rejection::GateClosed
-        | Rejection::RateLimited
-        | Rejection::BulkheadFull
-        | Rejection::BulkheadWaited
-        | Rejection::Shed
-        | Rejection::DeadlinePassed => after.unwrap_or(GUARD_WAIT),
-    };
     let text = format!(
         "{name}: not called, nothing was sent: {}",
         rejection.as_str()
     );
-    Failure::rate_limited(wait, text).not_sent()
+    turned_away(after, text).not_sent()
+}
+
+fn turned_away(after: Option<Duration>, text: String) -> Failure {
+    match after {
+        Some(wait) => Failure::rate_limited(wait, text),
+        None => Failure::put_off(text),
+    }
 }
 
 /// What became of each send, where there was more than one or the policy stopped short of another.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{DEFERRAL_MIN, DEFERRALS_MAX, Next, Report, honest_reason};
+use super::{DEFERRAL, DEFERRAL_MIN, DEFERRALS_MAX, Next, Report, honest_reason};
 use crate::classify::Class;
 use crate::effect::{Doubt, Effect};
 use crate::failure::Failure;
@@ -208,10 +208,7 @@ impl Decision<'_> {
         if counts.deferred >= DEFERRALS_MAX {
             return self.dead(DeadReason::Exhausted, failure.text);
         }
-        let delay = failure
-            .retry_after
-            .unwrap_or(DEFERRAL_MIN)
-            .max(DEFERRAL_MIN);
+        let delay = failure.retry_after.unwrap_or(DEFERRAL).max(DEFERRAL_MIN);
         self.retry_at(
             self.now.after(retry_after::spread(delay, self.roll)),
             &failure.text,

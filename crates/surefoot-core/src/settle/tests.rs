@@ -349,10 +349,11 @@ fn only_a_lost_lease_is_fenced_by_its_end() {
 #[test]
 fn what_is_put_off_together_does_not_come_back_together() {
     let job = job(None, failed(0));
-    let due = |roll| match settle(
+    let hundred = Failure::rate_limited(Duration::from_secs(100), "x");
+    let due = |failure: &Failure, roll| match settle(
         &job,
         &[],
-        Report::Failed(Failure::rate_limited(Duration::from_secs(100), "x")),
+        Report::Failed(failure.clone()),
         &policy(),
         NOW,
         Roll(roll),
@@ -362,8 +363,16 @@ fn what_is_put_off_together_does_not_come_back_together() {
         Next::Retrying { due_at, .. } => due_at.since(NOW),
         other => panic!("{other:?}"),
     };
-    assert_eq!(due(0), Duration::from_secs(100));
-    assert!(due(u64::MAX) > Duration::from_secs(124) && due(u64::MAX) <= Duration::from_secs(125));
+    assert_eq!(due(&hundred, 0), Duration::from_secs(100));
+    let latest = due(&hundred, u64::MAX);
+    assert!(latest > Duration::from_secs(124) && latest <= Duration::from_secs(125));
+    assert_eq!(
+        due(&Failure::put_off("x"), 0),
+        DEFERRAL,
+        "nobody named a time"
+    );
+    let at_once = Failure::rate_limited(Duration::ZERO, "x");
+    assert_eq!(due(&at_once, 0), DEFERRAL_MIN);
 }
 
 #[test]

@@ -1,17 +1,24 @@
 //! A call that failed. A rejection is small and made without allocation.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use surefoot_core::classify::{Certainty, Class};
-use surefoot_core::failure::Failure;
+use surefoot_core::failure::{CAUSES_MAX, Failure, FailureCause};
+use surefoot_core::text::ErrorText;
 
 use super::kinds::{AttemptRecord, Kind, Rejection, Story};
 use crate::meaning::{Health, Meaning, Meant};
 use crate::retry::Suppressed;
 
+/// How long a job is put off while somebody holds the breaker open.
+const FORCED_OPEN: Duration = Duration::from_secs(30);
+
 /// A call that failed.
+///
+/// In a handler of a job `?` makes the [`Failure`] of it that [`into_failure`](Self::into_failure) makes, for the chain of
+/// its causes ends with a [`FailureCause`]; what the last error gives as its own causes is in the text of that.
 #[derive(Debug)]
 pub struct CallError<E> {
     dependency: Arc<str>,
@@ -22,6 +29,8 @@ pub struct CallError<E> {
     retry_after: Option<Duration>,
     suppressed: Option<Suppressed>,
     story: Option<Box<Story<E>>>,
+    /// Made when the causes are first asked for.
+    cause: OnceLock<Box<FailureCause>>,
 }
 
 impl<E> CallError<E> {
@@ -39,6 +48,7 @@ impl<E> CallError<E> {
             retry_after,
             suppressed: None,
             story: None,
+            cause: OnceLock::new(),
         }
     }
 
@@ -60,6 +70,7 @@ impl<E> CallError<E> {
             retry_after: meaning.retry_after,
             suppressed: Some(suppressed),
             story: Some(story),
+            cause: OnceLock::new(),
         }
     }
 
@@ -157,6 +168,7 @@ impl<E> CallError<E> {
                 retry_after,
                 suppressed,
                 story,
+                cause: OnceLock::new(),
             },
             last,
         )
@@ -173,6 +185,7 @@ impl<E> CallError<E> {
             retry_after,
             suppressed,
             story,
+            ..
         } = self;
         let story = story.map(|story| {
             Box::new(Story {
@@ -189,6 +202,17 @@ impl<E> CallError<E> {
             retry_after,
             suppressed,
             story,
+            cause: OnceLock::new(),
+        }
+    }
+
+    /// For how long a job is to be put off, as far as the guard that turned the call away says: `None` leaves it to
+    /// [`DEFERRAL`](surefoot_core::settle::DEFERRAL).
+    #[must_use]
+    pub const fn put_off_for(&self) -> Option<Duration> {
+        match (self.retry_after, self.kind) {
+            (None, Kind::Rejected(Rejection::ForcedOpen)) => Some(FORCED_OPEN),
+            (named, _) => named,
         }
     }
 
@@ -199,12 +223,12 @@ impl<E> CallError<E> {
     where
         E: fmt::Display,
     {
-        /// When nobody said when to come back.
-        const PUT_OFF: Duration = Duration::from_secs(5);
-        let text = self.to_string();
-        let certainty = Some(self.certainty);
+        self.failure(self.to_string())
+    }
+
+    fn failure(&self, text: impl Into<ErrorText>) -> Failure {
         let failure = if self.is_rejection() || self.health == Health::Throttled {
-            Failure::rate_limited(self.retry_after.unwrap_or(PUT_OFF), text)
+            Failure::put_off(text)
         } else {
             match (self.class, self.certainty) {
                 (Class::Cancelled, _) => Failure::cancelled(text),
@@ -212,17 +236,36 @@ impl<E> CallError<E> {
                     Failure::unknown(text)
                 }
                 (Class::Permanent, _) => Failure::permanent(text),
-                (Class::Transient, _) => match self.retry_after {
-                    Some(after) => Failure::retry_after(after, text),
-                    None => Failure::transient(text),
-                },
+                (Class::Transient, _) => Failure::transient(text),
             }
         };
+        let wait = match failure.class {
+            Class::Transient => self.put_off_for(),
+            Class::Permanent | Class::Unknown | Class::Cancelled => None,
+        };
         Failure {
-            certainty,
+            certainty: Some(self.certainty),
+            retry_after: wait,
             ..failure
         }
     }
+}
+
+/// What may have happened at the other end, for people.
+const fn in_words(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::NotSent => "nothing was sent",
+        Certainty::Rejected => "it was refused before it took effect",
+        Certainty::MaybeApplied => "it may have been applied",
+        Certainty::Applied => "it was applied",
+    }
+}
+
+/// The causes of the last error, which stand between this one and what it means.
+fn causes_of(last: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(last.source(), |cause| cause.source());
+    let texts = causes.take(CAUSES_MAX).map(ToString::to_string);
+    texts.collect::<Vec<_>>().join(": ")
 }
 
 /// To a layer above: a rejection is final there, because what turned it away will do so again; the rest keeps
@@ -272,7 +315,13 @@ impl<E: fmt::Display> fmt::Display for CallError<E> {
 
 impl<E: std::error::Error + 'static> std::error::Error for CallError<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.last().and_then(std::error::Error::source)
+        let cause = self.cause.get_or_init(|| {
+            let causes = self.last().map(|last| causes_of(last));
+            let text = causes.filter(|causes| !causes.is_empty());
+            let text = text.unwrap_or_else(|| in_words(self.certainty).to_owned());
+            Box::new(FailureCause::new(self.failure(text)))
+        });
+        Some(&**cause)
     }
 }
 
@@ -349,6 +398,84 @@ mod tests {
             );
             assert_eq!(error.into_failure().certainty(), certainty, "{meaning:?}");
         }
+    }
+
+    #[test]
+    fn a_guard_that_names_no_time_leaves_it_to_the_one_rule() {
+        for rejection in Rejection::ALL {
+            let turned_away = |after| CallError::<String>::rejected("psp".into(), rejection, after);
+            let named = Some(Duration::from_secs(3));
+            let wait = turned_away(named).into_failure().retry_after;
+            assert_eq!(wait, named, "{rejection:?}");
+            let failure = turned_away(None).into_failure();
+            let forced = (rejection == Rejection::ForcedOpen).then_some(FORCED_OPEN);
+            assert_eq!(
+                (failure.put_off, failure.retry_after),
+                (true, forced),
+                "{rejection:?}"
+            );
+        }
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the shop could not pay")]
+    struct Shop<E: std::error::Error + 'static>(#[source] CallError<E>);
+
+    /// By `?`, at once and inside an error of the caller's.
+    #[test]
+    fn a_handler_that_passes_a_call_on_says_what_the_call_knows() {
+        use std::io::{Error, ErrorKind};
+        let turned_away =
+            || CallError::<Error>::rejected("psp".into(), Rejection::BulkheadFull, None);
+        let failed = |certainty, meaning, source| {
+            let story = Box::new(Story {
+                attempts: Vec::new(),
+                source,
+            });
+            let (kind, why) = (Kind::Failed, Suppressed::Attempts);
+            CallError::failed("psp".into(), kind, certainty, meaning, why, story)
+        };
+        let reset = || Some(Error::from(ErrorKind::ConnectionReset));
+        // The last attempt was not sent; the one before it may have been applied.
+        let doubtful = || failed(MaybeApplied, Meaning::NOT_SENT, reset());
+        let refused = || failed(Rejected, Meaning::REFUSED, None);
+        type Case = (CallError<Error>, CallError<Error>, Class, bool, Certainty);
+        let table: [Case; 3] = [
+            (
+                turned_away(),
+                turned_away(),
+                Class::Transient,
+                true,
+                NotSent,
+            ),
+            (doubtful(), doubtful(), Class::Unknown, false, MaybeApplied),
+            (refused(), refused(), Class::Permanent, false, Rejected),
+        ];
+        for (one, other, class, put_off, certainty) in table {
+            for failure in [Failure::from(one), Failure::from(Shop(other))] {
+                let said = (failure.class, failure.put_off, failure.certainty());
+                assert_eq!(said, (class, put_off, certainty), "{failure:?}");
+            }
+        }
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("error sending request")]
+    struct Sending(#[source] std::io::Error);
+
+    #[test]
+    fn the_causes_of_the_last_error_are_told() {
+        let refused = std::io::Error::other("connection refused");
+        let story = Box::new(Story {
+            attempts: Vec::new(),
+            source: Some(Sending(refused)),
+        });
+        let (kind, why) = (Kind::Failed, Suppressed::Attempts);
+        let error = CallError::failed("psp".into(), kind, NotSent, Meaning::NOT_SENT, why, story);
+        assert_eq!(
+            Failure::from(error).text.as_str(),
+            "the call of psp failed, no further attempt: attempts: error sending request: connection refused"
+        );
     }
 
     #[test]

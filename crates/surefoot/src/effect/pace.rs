@@ -13,9 +13,6 @@ use surefoot_core::time::Timestamp;
 /// pass; the next holder waits this long before it asks.
 pub(crate) const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long a call that was put off waits where nothing else is said.
-pub(super) const PUT_OFF: Duration = Duration::from_secs(1);
-
 /// How long a call may take: as declared, or as long as lease and recovery allow; in both cases within what is `left` of
 /// the attempt.
 pub(crate) fn call_limit(

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::ask::{ask, hand_over};
 use super::book::Book;
 use super::chain::{Applied, unsound};
-use super::pace::{LEAVE_WITHIN, PUT_OFF, call_limit, checked, lease_until};
+use super::pace::{LEAVE_WITHIN, call_limit, checked, lease_until};
 use super::record::{conclude, record, told};
 use super::recover::Recover;
 use super::steps::{CROWDED, ROUNDS_MAX, Todo, todo};
@@ -137,7 +137,7 @@ async fn prepare(cx: &Cx, call: &Call, recovery: &mut Recover<'_>) -> Outcome<Re
             }
         }
     }
-    Err(Failure::rate_limited(PUT_OFF, CROWDED).not_sent())
+    Err(Failure::put_off(CROWDED).not_sent())
 }
 
 /// The effect as the core is told of it: its time-out is cut to what is left of the attempt and to the job's deadline.
@@ -165,7 +165,7 @@ async fn leave(cx: &Cx, effect: Box<Effect>, decided_at: Instant) -> Outcome<Opt
     let book = cx.book();
     let timeout = effect.terms.timeout;
     if timeout.is_zero() {
-        return Err(Failure::rate_limited(PUT_OFF, "the attempt's time is over").not_sent());
+        return Err(Failure::put_off("the attempt's time is over").not_sent());
     }
     let leave_by = decided_at + LEAVE_WITHIN;
     let lease_until = effect
@@ -183,7 +183,7 @@ async fn leave(cx: &Cx, effect: Box<Effect>, decided_at: Instant) -> Outcome<Opt
         Written::Lost => Err(book.loses("the lease was lost before the call left".into())),
         Written::Done | Written::Unsure => {
             record(cx, *effect, Answer::NotSent(TOO_LATE.into())).await?;
-            Err(Failure::rate_limited(PUT_OFF, TOO_LATE).not_sent())
+            Err(Failure::put_off(TOO_LATE).not_sent())
         }
     }
 }

@@ -12,7 +12,7 @@ use surefoot_core::job::LeasedJob;
 use surefoot_core::payload::Payload;
 use surefoot_core::policy::Recovery;
 use surefoot_core::port::{Extended, Extension};
-use surefoot_core::settle::{DEFERRAL_MIN, Report, Settlement, settle};
+use surefoot_core::settle::{Report, Settlement, settle};
 use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 use surefoot_core::timeouts::{Fired, TimeoutKind, effective_timeout};
@@ -129,10 +129,9 @@ impl Attempt {
                 self.cx.book().load(effects);
                 Ok(())
             }
-            Err(error) => Err(Said::Report(Report::Failed(Failure::rate_limited(
-                DEFERRAL_MIN,
-                format!("its effects could not be read: {error}"),
-            )))),
+            Err(error) => Err(Said::Report(Report::Failed(Failure::put_off(format!(
+                "its effects could not be read: {error}"
+            ))))),
         }
     }
 

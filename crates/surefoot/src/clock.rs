@@ -1,25 +1,40 @@
 //! A node's clock: the database's time at the last measurement plus what passed on the monotonic clock since.
 //! The host's wall clock is never read, so hosts with skewed clocks agree. It never goes backwards.
 
-use std::sync::{Mutex, PoisonError};
+mod follow;
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use surefoot_core::error::StoreError;
 use surefoot_core::port::Store;
 use surefoot_core::time::{Clock, Timestamp};
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::bounded::{STORE_TIMEOUT, within};
-
-/// How often the store is asked: a monotonic clock that is off by one part in a thousand drifts by 10 ms in between.
-const FOLLOW_EVERY: Duration = Duration::from_secs(10);
 
 /// The database's clock, as this node follows it.
 ///
 /// When the database's clock turns out to be ahead, the node's clock steps forward at once. When it turns out to be
 /// behind, the node's clock runs at half speed until both agree: it neither stands still nor goes back.
+///
+/// [`followed`](Self::followed) keeps it with the database's for as long as anybody holds it. What stands beside an engine takes
+/// [`Engine::clock`](crate::Engine::clock).
 #[derive(Debug)]
-pub struct NodeClock(Mutex<Anchor>);
+pub struct NodeClock {
+    anchor: Mutex<Anchor>,
+    /// What keeps it with the database's, where it does so by itself.
+    follower: OnceLock<AbortHandle>,
+}
+
+impl Drop for NodeClock {
+    fn drop(&mut self) {
+        if let Some(follower) = self.follower.get() {
+            follower.abort();
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
@@ -39,11 +54,34 @@ impl NodeClock {
     /// A clock that showed `reading` at the instant `at`.
     #[must_use]
     pub const fn new(reading: Timestamp, at: Instant) -> Self {
-        Self(Mutex::new(Anchor {
-            at,
-            reading,
-            ahead: Duration::ZERO,
-        }))
+        Self {
+            anchor: Mutex::new(Anchor {
+                at,
+                reading,
+                ahead: Duration::ZERO,
+            }),
+            follower: OnceLock::new(),
+        }
+    }
+
+    /// A clock that is set by the store's, and set again every 10 seconds until its last holder lets it go. Two nodes whose
+    /// clocks drift apart would take one another's leases for over. Must be called inside a tokio runtime with time enabled.
+    ///
+    /// # Errors
+    /// What the store answered at first; unavailable when it did not within [`STORE_TIMEOUT`]. A later reading that fails is logged.
+    pub async fn followed(store: Arc<dyn Store>) -> Result<Arc<Self>, StoreError> {
+        Self::followed_within(store, STORE_TIMEOUT).await
+    }
+
+    /// As [`followed`](Self::followed), for a store that is waited for for `store_timeout`.
+    pub(crate) async fn followed_within(
+        store: Arc<dyn Store>,
+        store_timeout: Duration,
+    ) -> Result<Arc<Self>, StoreError> {
+        let clock = Arc::new(within(store_timeout, Self::measured(&*store)).await?);
+        let follower = follow::run(store, Arc::downgrade(&clock), store_timeout);
+        let _ = clock.follower.set(tokio::spawn(follower).abort_handle());
+        Ok(clock)
     }
 
     /// A clock set by the store's. The first answer may have had to wait for a connection, and half of that would be its
@@ -62,12 +100,12 @@ impl NodeClock {
         Ok(Self::new(best.reading, best.at))
     }
 
-    /// Keeps the clock with the store's for as long as this is polled, and never ends by itself: for whoever reads the time
-    /// beside an engine, such as a front door. The store is asked every 10 s; where it does not answer within
+    /// Keeps the clock with the store's for as long as this is polled, and never ends by itself: for who has tasks of the own
+    /// to stop, where [`followed`](Self::followed) ends with the clock. The store is asked every 10 s; where it does not answer within
     /// [`STORE_TIMEOUT`], the clock goes on by the monotonic one and the store is asked again.
     pub async fn follow(&self, store: &dyn Store) {
         loop {
-            tokio::time::sleep(FOLLOW_EVERY).await;
+            tokio::time::sleep(follow::EVERY).await;
             let asked = Instant::now();
             match within(STORE_TIMEOUT, store.database_now()).await {
                 Ok(database) => self.set(database, asked, Instant::now()),
@@ -78,7 +116,7 @@ impl NodeClock {
 
     /// Sets the clock by what the database said between two instants; half of the round trip is taken off.
     pub fn set(&self, database: Timestamp, asked: Instant, answered: Instant) {
-        let mut anchor = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = anchor.read(answered);
         let target = database.after(answered.saturating_duration_since(halfway(asked, answered)));
         *anchor = Anchor {
@@ -115,7 +153,7 @@ fn halfway(asked: Instant, answered: Instant) -> Instant {
 
 impl Clock for NodeClock {
     fn now(&self) -> Timestamp {
-        self.0
+        self.anchor
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .read(Instant::now())
@@ -183,6 +221,24 @@ mod tests {
         assert_eq!(clock.now(), at(419));
         followed(11).await;
         assert_eq!(clock.now(), store.database_now().await.unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_follows_the_store_until_nobody_holds_it() {
+        let database = Arc::new(TokioClock::starting_at(at(1000)));
+        let store = FaultyStore::over(Arc::new(MemoryStore::new(database.clone())), 1);
+        let store: Arc<dyn Store> = Arc::new(store);
+        let clock = NodeClock::followed(Arc::clone(&store)).await.unwrap();
+        let held = Arc::clone(&clock);
+        drop(clock);
+        held.set(at(500), Instant::now(), Instant::now());
+        let ahead = Arc::strong_count(&store);
+        tokio::time::sleep(s(3 * 1000)).await;
+        assert_eq!(held.now(), database.now(), "what put it wrong is made good");
+        assert_eq!(ahead, 2, "the follower reads the store");
+        drop(held);
+        tokio::time::sleep(s(1)).await;
+        assert_eq!(Arc::strong_count(&store), 1, "and lets it go");
     }
 
     #[tokio::test(start_paused = true)]

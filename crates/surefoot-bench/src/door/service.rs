@@ -68,7 +68,7 @@ pub(crate) async fn bare() -> Outcome<Running> {
 
 /// Behind the front door, as a user sets it up.
 pub(crate) async fn guarded(ports: &Ports) -> Outcome<Running> {
-    let clock = Arc::new(NodeClock::measured(&*ports.store).await?);
+    let clock = NodeClock::followed(ports.store.clone()).await?;
     let options = GuardOptions::new(Worker::new("bench")?);
     let tenants = SingleTenant(Tenant::single());
     let guard = Guard::new(ports.requests.clone(), clock, tenants, options)?;

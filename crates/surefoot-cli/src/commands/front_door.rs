@@ -3,18 +3,15 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 use surefoot::NodeClock;
 use surefoot_core::id::Worker;
-use surefoot_core::port::Store;
 use surefoot_core::time::Clock;
 use surefoot_http::{DoorObserver, Guard, Proxy, Reconciler};
 use surefoot_store::Ports;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::cleanup;
@@ -22,11 +19,6 @@ use super::descriptors;
 use super::verification::ByRoute;
 use crate::config::ProxySection;
 use crate::exit::{Code, Failed};
-
-/// How often the database's clock is read.
-const CLOCK_EVERY: Duration = Duration::from_secs(30);
-/// The longest that one reading may take.
-const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A front door that listens and does not serve yet.
 pub(super) struct FrontDoor {
@@ -73,7 +65,7 @@ impl FrontDoor {
                 "give --upstream http://HOST:PORT, or upstream in [proxy] of surefoot.toml",
             ));
         };
-        let clock = Arc::new(NodeClock::measured(&*ports.store).await?);
+        let clock = NodeClock::followed(ports.store.clone()).await?;
         let name = format!("proxy-{:016x}", fastrand::u64(..));
         let holder = Worker::new(name).map_err(|error| unsound(&error))?;
         let tenants = section.tenants.clone().unwrap_or_default();
@@ -125,7 +117,6 @@ impl FrontDoor {
             ports,
             ..
         } = self;
-        let following = follow(ports.store, clock.clone(), stop.clone());
         let cleaning = cleanup::run(ports.requests, move || clock.now(), stop.clone());
         let reconciling = {
             let stop = stop.clone();
@@ -133,11 +124,7 @@ impl FrontDoor {
         };
         Serving {
             proxy: tokio::spawn(proxy.serve(listener, stop.clone())),
-            others: vec![
-                tokio::spawn(following),
-                tokio::spawn(cleaning),
-                tokio::spawn(reconciling),
-            ],
+            others: vec![tokio::spawn(cleaning), tokio::spawn(reconciling)],
             stop,
         }
     }
@@ -194,25 +181,4 @@ const HINT: &str = "see: surefoot proxy --help, and [proxy] in docs/configuratio
 
 fn unsound(error: &dyn std::error::Error, code: Code) -> Failed {
     Failed::new(code, error.to_string(), HINT)
-}
-
-/// Keeps the clock with the database's.
-async fn follow(store: Arc<dyn Store>, clock: Arc<NodeClock>, stop: CancellationToken) {
-    loop {
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(CLOCK_EVERY) => {}
-        }
-        let asked = Instant::now();
-        match tokio::time::timeout(CLOCK_TIMEOUT, store.database_now()).await {
-            Ok(Ok(now)) => clock.set(now, asked, Instant::now()),
-            Ok(Err(error)) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "the database's clock could not be read"
-                );
-            }
-            Err(_) => tracing::warn!("the database's clock was not read in time"),
-        }
-    }
 }

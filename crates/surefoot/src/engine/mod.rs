@@ -24,6 +24,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::client::Client;
+use crate::clock::NodeClock;
 use crate::error::Error;
 use crate::intent::Intent;
 use crate::job::{Job, JobRef};
@@ -109,6 +110,13 @@ impl Engine {
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.inner.node.client
+    }
+
+    /// The node's clock, for what stands beside the engine, such as a guard. The engine keeps it with the database's until it
+    /// has drained; from then on it goes by the monotonic clock alone.
+    #[must_use]
+    pub fn clock(&self) -> Arc<NodeClock> {
+        Arc::clone(&self.inner.node.clock)
     }
 
     /// The name of this start of the node.

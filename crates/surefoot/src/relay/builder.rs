@@ -15,7 +15,6 @@ use super::handle::Relay;
 use super::options::RelayOptions;
 use super::run::{Line, Signals};
 use super::sink::Sink;
-use super::timekeeper::Timekeeper;
 use super::upkeep::Upkeep;
 use crate::bounded::within;
 use crate::clock::NodeClock;
@@ -140,7 +139,7 @@ impl RelayBuilder {
             return Err(RelayStartError::Unsound(faults));
         };
         let limit = self.options.store_timeout;
-        let clock = Arc::new(within(limit, NodeClock::measured(&*self.store)).await?);
+        let clock = NodeClock::followed_within(self.store, limit).await?;
         subscribe(&*self.messages, &self.sinks, &*clock, limit).await?;
         let seeded = |seed| Dice::seeded(seed, "relay");
         let dice = Arc::new(self.options.seed.map_or_else(Dice::new, seeded));
@@ -167,21 +166,15 @@ impl RelayBuilder {
         let lines = self.sinks.into_iter().map(line).collect();
         let upkeep = Upkeep {
             messages: Arc::clone(&self.messages),
-            clock: Arc::<NodeClock>::clone(&clock),
+            clock,
             dice,
             options: self.options.clone(),
-        };
-        let timekeeper = Timekeeper {
-            store: self.store,
-            clock,
-            store_timeout: limit,
         };
         Ok(Relay::launch(
             self.messages,
             self.options,
             lines,
             upkeep,
-            timekeeper,
             wakes,
             draining,
         ))

@@ -13,7 +13,6 @@ use tokio::time::{Instant, timeout_at};
 use super::builder::RelayBuilder;
 use super::options::RelayOptions;
 use super::run::{Line, run};
-use super::timekeeper::Timekeeper;
 use super::upkeep::Upkeep;
 use crate::bounded::within;
 
@@ -56,7 +55,7 @@ use crate::bounded::within;
 /// #     let folder = tempfile::tempdir()?;
 /// #     std::env::set_current_dir(&folder)?;
 ///     let store = SqliteStore::open("shop.db").await?;
-///     let clock = Arc::new(NodeClock::measured(&store).await?);
+///     let clock = NodeClock::followed(Arc::new(store.clone())).await?;
 ///     store
 ///         .write(|tx| -> Result<(), Failure> {
 ///             tx.execute_batch(
@@ -162,7 +161,6 @@ impl Relay {
         options: RelayOptions,
         lines: Vec<Arc<Line>>,
         upkeep: Upkeep,
-        timekeeper: Timekeeper,
         wakes: watch::Sender<u64>,
         draining: watch::Sender<bool>,
     ) -> Self {
@@ -172,7 +170,6 @@ impl Relay {
             .collect();
         let mut aborts: Vec<_> = loops.iter().map(JoinHandle::abort_handle).collect();
         aborts.push(tokio::spawn(upkeep.run()).abort_handle());
-        aborts.push(tokio::spawn(timekeeper.run()).abort_handle());
         Self {
             inner: Arc::new(Inner {
                 messages,

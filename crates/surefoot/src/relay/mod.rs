@@ -1,6 +1,5 @@
 //! The relay: what delivers the messages of the outbox to their sinks. `run` takes and spawns, one loop for each sink; `key`
-//! delivers one key in its order; `upkeep` has the store forget, `timekeeper` follows its
-//! clock. What follows from an answer is decided in the core.
+//! delivers one key in its order; `upkeep` has the store forget. What follows from an answer is decided in the core.
 //!
 //! It must never mark what a sink has not answered for, begin a delivery that may not end within its lease, or go on with a
 //! key after a delivery that did not end.
@@ -12,7 +11,6 @@ mod key;
 mod options;
 mod run;
 mod sink;
-mod timekeeper;
 mod upkeep;
 
 pub use builder::{RelayBuilder, RelayStartError};

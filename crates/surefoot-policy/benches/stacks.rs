@@ -130,7 +130,7 @@ fn surefoot(bench: &Bench) {
     let service =
         service_fn(|_: http::Request<()>| ready(Ok::<_, Infallible>(http::Response::new(()))));
     let layered = ServiceBuilder::new()
-        .layer(Protect::new(dependency(|_| {}), HttpPlan))
+        .layer(Protect::new(dependency(|_| {}), HttpPlan::new()))
         .service(service);
     let mut layered = layered;
     bench.measure("surefoot: tower layer around an HTTP service", async || {

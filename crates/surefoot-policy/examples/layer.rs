@@ -20,8 +20,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let hyper = Client::builder(TokioExecutor::new())
         .retry_canceled_requests(false)
         .build_http::<Full<Bytes>>();
+    // This service takes effect once under one key, so a charge may be repeated.
     let service = ServiceBuilder::new()
-        .layer(Protect::new(dependency.clone(), HttpPlan))
+        .layer(Protect::new(dependency.clone(), HttpPlan::deduplicating()))
         .service(hyper);
 
     let request = http::Request::post(&url)

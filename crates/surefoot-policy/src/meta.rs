@@ -37,7 +37,8 @@ pub struct Meta<'a> {
     /// Doing it twice does no harm. Default false: then, without a key, it is sent again only when it was not
     /// sent or was refused.
     pub idempotent: bool,
-    /// The idempotency key that the call carries, the same on every attempt: the dependency drops a second one.
+    /// The idempotency key that the call carries, the same on every attempt, where the dependency drops a second call under
+    /// it. A key that is only sent, or looked up by, does not belong here.
     pub key: Option<&'a str>,
     /// How much depends on it: what is shed first under load.
     pub criticality: Criticality,

@@ -62,12 +62,12 @@ async fn a_call_and_a_job_carry_the_key_of_the_request_and_its_trace() {
             format!("\"{}\"", context.key_for(&psp))
         );
         assert_ne!(context.key_for(&psp), context.key_for(&refund));
-        // What a protected call knows of it: it may be sent again.
+        // What a protected call knows of it, where the service honours keys: it may be sent again.
         let call = Request::post("http://psp/charges").body(()).unwrap();
         let (mut head, ()) = call.into_parts();
         head.headers = headers;
         let call = Request::from_parts(head, ());
-        let plan = surefoot_policy::layer::HttpPlan;
+        let plan = surefoot_policy::layer::HttpPlan::deduplicating();
         let meta = surefoot_policy::layer::Plan::<_, http::Response<()>, std::io::Error>::meta(
             &plan, &call,
         );

@@ -17,6 +17,7 @@ use crate::meta::Meta;
 #[derive(Clone)]
 pub struct HttpClient<C = HttpConnector> {
     inner: Protected<Held<C>, HeldPlan>,
+    held: Held<C>,
 }
 
 impl HttpClient {
@@ -38,12 +39,22 @@ impl<C: Connect + Clone + Send + Sync + 'static> HttpClient<C> {
         let client = Client::builder(TokioExecutor::new())
             .retry_canceled_requests(false)
             .build(connector);
-        let held = Held {
-            client,
-            dependency: dependency.clone(),
-        };
-        let inner = tower::Layer::layer(&Protect::new(dependency, HeldPlan), held);
-        Self { inner }
+        let held = Held { client, dependency };
+        Self::planned(held, HttpPlan::new())
+    }
+
+    /// The same client, of a service that takes effect once for all requests under one `Idempotency-Key`: see
+    /// [`HttpPlan::deduplicating`]. Without this a request that may have been applied and is not idempotent by its method is never sent
+    /// again, whatever key it carries.
+    #[must_use]
+    pub fn deduplicating(self) -> Self {
+        Self::planned(self.held, HttpPlan::deduplicating())
+    }
+
+    fn planned(held: Held<C>, plan: HttpPlan) -> Self {
+        let protect = Protect::new(held.dependency.clone(), HeldPlan(plan));
+        let inner = tower::Layer::layer(&protect, held.clone());
+        Self { inner, held }
     }
 
     /// Sends a request. An answer with a status that is a failure is returned like any other, once the policy
@@ -94,28 +105,28 @@ impl<C: Connect + Clone + Send + Sync + 'static> Service<Request<Body>> for Held
 }
 
 #[derive(Clone, Copy, Debug)]
-struct HeldPlan;
+struct HeldPlan(HttpPlan);
 
 type Answer = Response<AnswerBody>;
 
 impl Plan<Request<Body>, Answer, Error> for HeldPlan {
     fn meta(&self, request: &Request<Body>) -> Meta<'static> {
-        Plan::<Request<Body>, Answer, Error>::meta(&HttpPlan, request)
+        Plan::<Request<Body>, Answer, Error>::meta(&self.0, request)
     }
 
     fn again(&self, request: &Request<Body>) -> Option<Request<Body>> {
-        Plan::<Request<Body>, Answer, Error>::again(&HttpPlan, request)
+        Plan::<Request<Body>, Answer, Error>::again(&self.0, request)
     }
 
     fn prepare(&self, attempt: &Attempt<'_>, request: &mut Request<Body>) -> bool {
-        Plan::<Request<Body>, Answer, Error>::prepare(&HttpPlan, attempt, request)
+        Plan::<Request<Body>, Answer, Error>::prepare(&self.0, attempt, request)
     }
 
     fn answer(&self, answer: &Answer, meta: &Meta<'_>) -> Option<Meaning> {
-        Plan::<Request<Body>, Answer, Error>::answer(&HttpPlan, answer, meta)
+        Plan::<Request<Body>, Answer, Error>::answer(&self.0, answer, meta)
     }
 
     fn error(&self, error: &Error) -> Meaning {
-        Plan::<Request<Body>, Answer, Error>::error(&HttpPlan, error)
+        Plan::<Request<Body>, Answer, Error>::error(&self.0, error)
     }
 }

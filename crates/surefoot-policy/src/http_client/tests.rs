@@ -268,3 +268,25 @@ fn halting_body()
     }
     Halting(false)
 }
+
+#[tokio::test]
+async fn a_key_makes_a_request_repeatable_only_where_the_service_honours_it() {
+    for (honoured, sends) in [(false, 1), (true, 2)] {
+        let server = Server::start(&[CUT, OK], false).await;
+        let (client, _) = client(|_| {});
+        let client = if honoured {
+            client.deduplicating()
+        } else {
+            client
+        };
+        let mut request = server.request("POST", Body::from("amount=500"));
+        let key = http::HeaderValue::from_static("order-42");
+        request.headers_mut().insert("idempotency-key", key);
+        let answer = client.send(request).await;
+        assert_eq!(answer.is_ok(), honoured);
+        if let Err(error) = answer {
+            assert_eq!(error.certainty(), Certainty::MaybeApplied);
+        }
+        assert_eq!(server.seen().len(), sends, "honoured: {honoured}");
+    }
+}

@@ -41,12 +41,30 @@ replayed_by_clone!(
     http_body_util::Empty<bytes::Bytes>
 );
 
-/// The plan for HTTP requests. A request may be repeated when its method is idempotent (RFC 9110 section 9.2.2)
-/// or when it carries an `Idempotency-Key`.
+/// The plan for HTTP requests. One that may have been applied is sent again when its method is idempotent (RFC 9110 section
+/// 9.2.2). That a request carries an `Idempotency-Key` does not make it repeatable: a provider may keep the key only to be
+/// asked about it. Who knows that it takes effect once under one key says so by [`deduplicating`](Self::deduplicating).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HttpPlan;
+pub struct HttpPlan {
+    deduplicates: bool,
+}
 
 impl HttpPlan {
+    /// The plan for a service of which nothing is known.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            deduplicates: false,
+        }
+    }
+
+    /// The plan for a service that takes effect once for all requests under one `Idempotency-Key`, for as long as the calls
+    /// last: a request that carries one may be repeated.
+    #[must_use]
+    pub const fn deduplicating() -> Self {
+        Self { deduplicates: true }
+    }
+
     /// What an answer means that is a failure: by its status and its `Retry-After`.
     #[must_use]
     pub fn meaning<B>(answer: &Response<B>, keyed: bool) -> Option<Meaning> {
@@ -66,10 +84,8 @@ where
     fn meta(&self, request: &Request<B>) -> Meta<'static> {
         let method = request.method();
         let idempotent = method.is_idempotent() || *method == Method::TRACE;
-        let key = request
-            .headers()
-            .contains_key(IDEMPOTENCY_KEY)
-            .then_some("idempotency-key");
+        let honoured = self.deduplicates && request.headers().contains_key(IDEMPOTENCY_KEY);
+        let key = honoured.then_some("idempotency-key");
         Meta {
             idempotent,
             key,

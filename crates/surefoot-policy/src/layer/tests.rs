@@ -81,18 +81,23 @@ fn request<B>(method: &str, body: B) -> Request<B> {
 
 #[tokio::test(start_paused = true)]
 async fn what_may_be_repeated_is_and_what_may_not_is_not() {
-    for (method, key, statuses, sends) in [
-        ("GET", false, &[500, 200][..], 2),
-        ("DELETE", false, &[502, 200], 2),
-        ("POST", false, &[500, 200], 1),
-        ("POST", false, &[503, 200], 2),
-        ("POST", true, &[500, 200], 2),
-        ("PATCH", false, &[504, 200], 1),
-        ("GET", false, &[501, 200], 1),
-        ("GET", false, &[404, 200], 1),
+    let (plain, honoured) = (HttpPlan::new(), HttpPlan::deduplicating());
+    for (plan, method, key, statuses, sends) in [
+        (plain, "GET", false, &[500, 200][..], 2),
+        (plain, "DELETE", false, &[502, 200], 2),
+        (plain, "POST", false, &[500, 200], 1),
+        (plain, "POST", false, &[503, 200], 2),
+        // A key that is sent is not yet one that is honoured.
+        (plain, "POST", true, &[500, 200], 1),
+        (plain, "POST", true, &[503, 200], 2),
+        (honoured, "POST", true, &[500, 200], 2),
+        (honoured, "POST", false, &[500, 200], 1),
+        (plain, "PATCH", false, &[504, 200], 1),
+        (plain, "GET", false, &[501, 200], 1),
+        (plain, "GET", false, &[404, 200], 1),
     ] {
         let (service, seen) = answering(statuses);
-        let protected = Protect::new(dependency(|_| {}), HttpPlan).layer(service);
+        let protected = Protect::new(dependency(|_| {}), plan).layer(service);
         let mut request = request(method, "body");
         if key {
             request
@@ -108,7 +113,7 @@ async fn what_may_be_repeated_is_and_what_may_not_is_not() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_stays_a_failure_is_given_back_as_it_is() {
     let (service, _) = answering(&[503]);
-    let protected = Protect::new(dependency(|_| {}), HttpPlan).layer(service);
+    let protected = Protect::new(dependency(|_| {}), HttpPlan::new()).layer(service);
     let answer = protected.oneshot(request("GET", ())).await.unwrap();
     assert_eq!((answer.status().as_u16(), *answer.body()), (503, 3));
 }
@@ -117,7 +122,7 @@ async fn an_answer_that_stays_a_failure_is_given_back_as_it_is() {
 async fn a_body_that_can_be_read_once_is_sent_once_and_that_is_no_error() {
     for (statuses, status) in [(&[200_u16][..], 200), (&[503, 200], 503)] {
         let (service, seen) = answering(statuses);
-        let protected = Protect::new(dependency(|_| {}), HttpPlan).layer(service);
+        let protected = Protect::new(dependency(|_| {}), HttpPlan::new()).layer(service);
         let answer = protected.oneshot(request("PUT", Stream)).await.unwrap();
         assert_eq!(
             (answer.status().as_u16(), seen.lock().unwrap().len()),
@@ -129,7 +134,7 @@ async fn a_body_that_can_be_read_once_is_sent_once_and_that_is_no_error() {
 #[tokio::test(start_paused = true)]
 async fn each_attempt_has_its_own_headers_and_they_do_not_pile_up() {
     let (service, seen) = answering(&[500, 500, 200]);
-    let protected = Protect::new(dependency(|_| {}), HttpPlan).layer(service);
+    let protected = Protect::new(dependency(|_| {}), HttpPlan::new()).layer(service);
     protected.oneshot(request("GET", ())).await.unwrap();
     let seen = seen.lock().unwrap();
     for (index, headers) in seen.iter().enumerate() {
@@ -172,8 +177,11 @@ impl Service<Request<()>> for OneAtATime {
 
 #[tokio::test(start_paused = true)]
 async fn a_clone_that_was_made_ready_and_left_idle_starves_nobody() {
-    let protected = Protect::new(dependency(|policy| policy.bulkhead.limit = 1), HttpPlan)
-        .layer(OneAtATime(Arc::default(), false));
+    let protected = Protect::new(
+        dependency(|policy| policy.bulkhead.limit = 1),
+        HttpPlan::new(),
+    )
+    .layer(OneAtATime(Arc::default(), false));
     let mut idle = protected.clone();
     idle.ready().await.unwrap();
     let answer = protected.oneshot(request("GET", ())).await.unwrap();
@@ -184,8 +192,11 @@ async fn a_clone_that_was_made_ready_and_left_idle_starves_nobody() {
 async fn a_service_that_never_gets_ready_is_ended_by_the_time_out() {
     let busy = OneAtATime(Arc::new(AtomicU32::new(1)), false);
     let started = tokio::time::Instant::now();
-    let protected =
-        Protect::new(dependency(|policy| policy.retry.attempts_max = 1), HttpPlan).layer(busy);
+    let protected = Protect::new(
+        dependency(|policy| policy.retry.attempts_max = 1),
+        HttpPlan::new(),
+    )
+    .layer(busy);
     let error = protected.oneshot(request("GET", ())).await.unwrap_err();
     assert!(matches!(error.kind(), Kind::TimedOut(_)));
     assert_eq!(started.elapsed(), Duration::from_secs(5));
@@ -196,7 +207,7 @@ async fn a_rejection_comes_as_an_answer_and_never_through_readiness() {
     let dependency = dependency(|_| {});
     dependency.force(crate::breaker::Force::Open);
     let service = service_fn(|_: Request<()>| pending::<Result<Response<()>, Infallible>>());
-    let mut protected = Protect::new(dependency.clone(), HttpPlan).layer(service);
+    let mut protected = Protect::new(dependency.clone(), HttpPlan::new()).layer(service);
     for _ in 0..3 {
         let error = protected
             .ready()

@@ -3,9 +3,10 @@
 //! the request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use surefoot::Intent;
+use surefoot::{Error, Intent};
 use surefoot_core::id::{DependencyName, Epoch, Key, Kind, NameError, Tenant};
 use surefoot_core::job::TraceContext;
 use surefoot_core::request::{Request, RequestId, RequestKey};
@@ -27,6 +28,7 @@ struct Known {
     key: RequestKey,
     epoch: Epoch,
     trace: Option<TraceContext>,
+    wait: Option<Duration>,
 }
 
 tokio::task_local! {
@@ -41,6 +43,7 @@ impl RequestContext {
             key: request.identity.key.clone(),
             epoch: request.epoch,
             trace: trace(headers),
+            wait: crate::accept::preferred(headers),
         }))
     }
 
@@ -80,6 +83,13 @@ impl RequestContext {
         self.0.trace.as_ref()
     }
 
+    /// How long its client prefers to wait for the result, by `Prefer: wait=SECONDS` (RFC 7240); zero where it prefers to be told
+    /// later (`respond-async`). It is a wish without a bound.
+    #[must_use]
+    pub fn preferred_wait(&self) -> Option<Duration> {
+        self.0.wait
+    }
+
     /// The key under which this dependency is to see what the request does there.
     #[must_use]
     pub fn key_for(&self, dependency: &DependencyName) -> String {
@@ -104,8 +114,8 @@ impl RequestContext {
     /// request, however often the request runs.
     ///
     /// # Errors
-    /// A kind that is no part of a key; none is known.
-    pub fn intent(&self, intent: Intent) -> Result<Intent, NameError> {
+    /// [`Error::Name`] for a kind that is no part of a key; none is known.
+    pub fn intent(&self, intent: Intent) -> Result<Intent, Error> {
         let trace = intent.trace.clone().or_else(|| self.0.trace.clone());
         Ok(Intent {
             tenant: self.0.tenant.clone(),

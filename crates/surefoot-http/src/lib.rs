@@ -14,7 +14,7 @@
 //! - [`resolve`] takes in the word of a witness who was not asked.
 //! - [`Proxy`] is the guard in front of a service in any language.
 //! - [`TransactionLayer`] and [`InTransaction`] put claim, business rows and answer into one commit.
-//! - [`Accept`] answers with 202 and makes a job of the request.
+//! - [`Accept`] makes a job of the request and answers with 202, or with the result of what is done soon.
 //! - [`IntentKey`], [`IntentBook`] and [`Answered`] are the client's half.
 //! - [`DoorObserver`] sees everything that happens here.
 //! - [`problem`] lists what the guard answers in its own name; [`mark`] the headers that tell it from the application's.
@@ -40,7 +40,7 @@ mod told;
 mod transaction;
 mod witness;
 
-pub use accept::{Accept, AcceptRefused, STREAMS_MAX};
+pub use accept::{ACCEPT_WAIT_MAX, Accept, AcceptRefused, STREAMS_MAX, WAITS_MAX, Wait};
 pub use context::RequestContext;
 pub use guard::{BoxError, Guard};
 pub use intent::{Answered, IntentKey, WAIT_MAX};

@@ -64,7 +64,7 @@ pub async fn pay(
         cents: product.cents,
     };
     let client = &checkout.client;
-    let intent = Intent::of(&charge).and_then(|intent| Ok(request.intent(intent)?));
+    let intent = Intent::of(&charge).and_then(|intent| request.intent(intent));
     let job = client
         .draft(intent.map_err(Failure::from)?)
         .await

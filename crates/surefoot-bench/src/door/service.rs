@@ -2,7 +2,6 @@
 //! writes done by hand. The handler itself does nothing, so that what stands around it is what is measured.
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;

@@ -75,9 +75,13 @@ async fn look(State(accept): State<Accept>, request: Request) -> Response<Body> 
         Ok(record) => record,
         Err(problem) => return accept.refuse(problem),
     };
-    let Ok(mut body) = serde_json::to_string(&Document::of(&record)) else {
-        return accept.refuse(Problem::new(&INTERNAL, "the job cannot be shown"));
-    };
+    shown(&record)
+        .unwrap_or_else(|_| accept.refuse(Problem::new(&INTERNAL, "the job cannot be shown")))
+}
+
+/// A job as its client reads it.
+pub(super) fn shown(record: &JobRecord) -> Result<Response<Body>, serde_json::Error> {
+    let mut body = serde_json::to_string(&Document::of(record))?;
     body.push('\n');
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
@@ -86,7 +90,7 @@ async fn look(State(accept): State<Accept>, request: Request) -> Response<Body> 
     if !record.job.state.name().is_settled() {
         headers.insert(RETRY_AFTER, LOOK_AGAIN);
     }
-    response
+    Ok(response)
 }
 
 async fn events(State(accept): State<Accept>, request: Request) -> Response<Body> {

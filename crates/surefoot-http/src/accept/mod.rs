@@ -3,6 +3,7 @@
 
 mod document;
 mod look;
+mod wait;
 
 use std::sync::Arc;
 
@@ -21,6 +22,9 @@ use crate::context::{RequestContext, job_key};
 use crate::guard::Guard;
 use crate::reconcile::Reconcile;
 use crate::told::Told;
+
+pub(crate) use wait::preferred;
+pub use wait::{ACCEPT_WAIT_MAX, WAITS_MAX, Wait};
 
 /// How many event streams of one [`Accept`] are open at once; further ones are refused.
 pub const STREAMS_MAX: usize = 256;
@@ -61,6 +65,7 @@ const LOOK_AGAIN: HeaderValue = HeaderValue::from_static("2");
 #[derive(Clone)]
 pub struct Accept {
     inner: Arc<Inner>,
+    wait: Wait,
 }
 
 struct Inner {
@@ -69,6 +74,7 @@ struct Inner {
     kind: Kind,
     path: String,
     streams: Arc<Semaphore>,
+    waits: Semaphore,
 }
 
 /// Requests that cannot be accepted.
@@ -79,6 +85,9 @@ pub enum AcceptRefused {
         "the path {0:?} is not usable; write it as /grades, without parameters and without / at its end"
     )]
     Path(String),
+    /// The wait contradicts itself.
+    #[error("{0}")]
+    Wait(String),
     /// The intent is of another kind.
     #[error("the intent is a {found}, and {expected} is accepted here")]
     Kind {
@@ -97,6 +106,7 @@ impl std::fmt::Debug for Accept {
         f.debug_struct("Accept")
             .field("kind", &self.inner.kind)
             .field("path", &self.inner.path)
+            .field("wait", &self.wait)
             .finish_non_exhaustive()
     }
 }
@@ -124,12 +134,15 @@ impl Accept {
                 kind,
                 path: path.to_owned(),
                 streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+                waits: Semaphore::new(WAITS_MAX),
             }),
+            wait: Wait::default(),
         })
     }
 
     /// Hands `intent` in under the request's key and tenant, with its trace, and answers 202 with the job's `Location`. The
-    /// same request finds the same job.
+    /// same request finds the same job. Where it [waits](Self::waiting) and the job succeeds in time, the answer is 200 with the
+    /// document that `GET {path}/{id}` gives.
     ///
     /// # Errors
     /// An intent of another kind, and what [`Client::enqueue`] answers; as a response 503 where it may pass, else 500. After an
@@ -140,12 +153,16 @@ impl Accept {
         intent: Intent,
     ) -> Result<Response<Body>, AcceptRefused> {
         let intent = self.of_request(request, intent)?;
-        match self.inner.client.enqueue(intent).await? {
+        let job = match self.inner.client.enqueue(intent).await? {
             // Its key is the request's alone: a payload that differs is that of a handler which changed since.
-            Enqueued::Created(job) | Enqueued::Existing(job) | Enqueued::Conflict(job) => {
-                Ok(self.accepted(job))
-            }
-        }
+            Enqueued::Created(job) | Enqueued::Existing(job) | Enqueued::Conflict(job) => job,
+        };
+        let done = self.done(job, request.preferred_wait()).await;
+        let shown = done.and_then(|record| look::shown(&record).ok());
+        Ok(match shown {
+            Some(shown) => self.located(shown, job),
+            None => self.accepted(job),
+        })
     }
 
     /// The job of `intent` for the handler's own transaction: write it by `enqueue_in` of the store, and commit with
@@ -172,9 +189,14 @@ impl Accept {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(RETRY_AFTER, LOOK_AGAIN);
+        self.located(response, job)
+    }
+
+    /// The response with the place of a job.
+    fn located(&self, mut response: Response<Body>, job: JobId) -> Response<Body> {
         // The path was checked, and an id is plain.
-        if let Ok(location) = HeaderValue::try_from(location) {
-            headers.insert(LOCATION, location);
+        if let Ok(location) = HeaderValue::try_from(format!("{}/{job}", self.inner.path)) {
+            response.headers_mut().insert(LOCATION, location);
         }
         response
     }
@@ -190,7 +212,7 @@ impl Accept {
                 expected: self.inner.kind.clone(),
             });
         }
-        Ok(request.intent(intent).map_err(Error::from)?)
+        Ok(request.intent(intent)?)
     }
 }
 

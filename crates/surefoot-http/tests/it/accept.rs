@@ -15,7 +15,7 @@ use surefoot_core::port::{Requests as _, Store};
 use surefoot_core::time::Timestamp;
 use surefoot_http::{
     Accept, AcceptRefused, ExtensionTenant, Guard, GuardOptions, IdempotencyLayer, Reconciler,
-    ReconcilerOptions, RequestContext,
+    ReconcilerOptions, RequestContext, Wait,
 };
 use surefoot_testkit::{Fault, FaultyStore, MemoryStore, TokioClock, Verb};
 use tower::ServiceExt;
@@ -77,6 +77,11 @@ async fn desk() -> Desk {
     let guard = Guard::new(requests, clock.clone(), ExtensionTenant, options).unwrap();
     let kind = Kind::new(Essay::KIND).unwrap();
     let accept = Accept::new(guard.clone(), engine.client().clone(), kind, "/grades").unwrap();
+    let wait = Wait {
+        unasked: Duration::ZERO,
+        max: seconds(8),
+    };
+    let accept = accept.waiting(wait).unwrap();
     let app = Router::new()
         .route("/grades", post(grade))
         .layer(IdempotencyLayer::new(guard))
@@ -99,10 +104,18 @@ impl Desk {
     }
 
     async fn post(&self, key: &str, words: u32) -> Got {
+        self.post_preferring(None, key, words).await
+    }
+
+    async fn post_preferring(&self, prefer: Option<&str>, key: &str, words: u32) -> Got {
         let request = Request::post("/grades")
             .header("idempotency-key", key)
             .header("content-type", "application/json")
             .header("traceparent", TRACE);
+        let request = match prefer {
+            Some(prefer) => request.header("prefer", prefer),
+            None => request,
+        };
         let request = request.body(format!("{{\"words\":{words}}}").into());
         got(self.send(tenant("me"), request.unwrap()).await).await
     }
@@ -173,6 +186,52 @@ async fn a_request_becomes_one_job_that_its_client_follows_to_its_result() {
         (202, Some("replayed"), None)
     );
     desk.engine.drain().await;
+}
+
+/// The jobs take five seconds, and eight are the most that is waited.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_prefers_to_wait_is_told_the_result() {
+    let desk = desk().await;
+    for (key, prefer, words, status, waited) in [
+        ("in-time", Some("wait=7"), 700, 200, 5),
+        ("bounded", Some("wait=3600"), 0, 202, 5),
+        ("too-short", Some("respond-async, wait=2"), 700, 202, 2),
+        ("at-once", Some("respond-async"), 700, 202, 0),
+        ("unasked", None, 700, 202, 0),
+    ] {
+        let begun = tokio::time::Instant::now();
+        let told = desk.post_preferring(prefer, key, words).await;
+        assert_eq!(told.marks(), (status, Some("executed"), None), "{key}");
+        assert_eq!(begun.elapsed().as_secs(), waited, "{key}");
+        let location = told.header("location").unwrap();
+        let again = desk.post(key, words).await;
+        assert_eq!(again.marks(), (status, Some("replayed"), None), "{key}");
+        assert_eq!(again.body, told.body, "{key}");
+        if status == 200 {
+            let looked = desk.get("me", location).await;
+            assert_eq!(looked.json(), told.json(), "one document for both");
+            assert_eq!(told.json()["result"], 7);
+        }
+        // No twin of it runs beside the next one.
+        tokio::time::sleep(seconds(20)).await;
+    }
+    desk.engine.drain().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_is_bounded_whatever_a_client_prefers() {
+    let desk = desk().await;
+    desk.engine.drain().await;
+    let begun = tokio::time::Instant::now();
+    let told = desk.post_preferring(Some("wait=3600"), "k", 700).await;
+    assert_eq!(told.status, 202);
+    assert_eq!(begun.elapsed().as_secs(), 8);
+    let unsound = Wait {
+        unasked: seconds(2),
+        max: seconds(1),
+    };
+    let refused = desk.accept.clone().waiting(unsound);
+    assert!(matches!(refused, Err(AcceptRefused::Wait(_))));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 mod accept;
+mod call;
 mod claim;
 mod context;
 mod draft;

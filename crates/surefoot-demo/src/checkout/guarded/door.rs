@@ -7,10 +7,10 @@ use std::time::Duration;
 use surefoot::core::id::{Kind, Tenant, Worker};
 use surefoot::core::port::Requests;
 use surefoot::core::request::{Clocks, RequestPolicy};
-use surefoot::{Engine, Job, NodeClock, VerifyPlan};
+use surefoot::{Engine, Job, VerifyPlan};
 use surefoot_http::{
     Accept, Guard, GuardOptions, Need, Reconciler, ReconcilerOptions, RoutePolicy, Routes,
-    SingleTenant,
+    SingleTenant, Wait,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -41,20 +41,22 @@ fn route_policy() -> RoutePolicy {
 /// The guard, and what makes jobs of its requests.
 pub(super) fn open(
     requests: Arc<dyn Requests>,
-    clock: Arc<NodeClock>,
     engine: &Engine,
 ) -> Result<(Guard, Accept), Box<dyn std::error::Error>> {
     let mut options =
         GuardOptions::new(Worker::new(format!("checkout-{:016x}", fastrand::u64(..)))?);
     options.routes = Routes::all(route_policy());
     let tenants = SingleTenant(Tenant::single());
-    let guard = Guard::new(requests.clone(), clock.clone(), tenants, options)?;
+    let guard = Guard::new(requests.clone(), engine.clock(), tenants, options)?;
     let (client, kind) = (engine.client().clone(), Kind::new(Payment::KIND)?);
-    let accept = Accept::new(guard.clone(), client, kind, PAYMENTS)?;
+    let accept = Accept::new(guard.clone(), client, kind, PAYMENTS)?.waiting(Wait {
+        unasked: ANSWER_WITHIN,
+        max: ANSWER_WITHIN,
+    })?;
     // Whether a request that was cut off has become a job is known where its job would be.
     let reconciler = Reconciler::new(
         requests,
-        clock,
+        engine.clock(),
         accept.clone(),
         ReconcilerOptions {
             plan: VerifyPlan {

@@ -6,25 +6,21 @@ mod door;
 mod payment;
 mod psp;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use surefoot::core::job::StateName;
-use surefoot::core::port::Enqueued;
-use surefoot::{Engine, EngineOptions, Error, Intent, NodeClock};
+use surefoot::{Engine, EngineOptions, Intent};
 use surefoot_http::{Accept, AcceptRefused, IdempotencyLayer, RequestContext};
 
 use super::{CheckoutOptions, Order, Standing};
 use crate::error::DemoError;
-use crate::times::ANSWER_WITHIN;
 use door::PAYMENTS;
 use payment::Payment;
-use psp::{Psp, Receipt};
+use psp::Psp;
 
 #[derive(Clone)]
 struct Shop {
@@ -38,9 +34,6 @@ pub(super) async fn app(options: &CheckoutOptions) -> Result<Router, DemoError> 
     let ports = surefoot_store::open_ports(&url)
         .await
         .map_err(DemoError::unsound("the store"))?;
-    let clock = NodeClock::measured(&*ports.store)
-        .await
-        .map_err(DemoError::unsound("the clock"))?;
     let psp = Psp::new(&options.provider)?;
     let provider = psp.clone();
     let engine = Engine::over(ports.store)
@@ -56,8 +49,8 @@ pub(super) async fn app(options: &CheckoutOptions) -> Result<Router, DemoError> 
         .start()
         .await
         .map_err(DemoError::unsound("the engine"))?;
-    let (guard, accept) = door::open(ports.requests, Arc::new(clock), &engine)
-        .map_err(DemoError::unsound("the front door"))?;
+    let (guard, accept) =
+        door::open(ports.requests, &engine).map_err(DemoError::unsound("the front door"))?;
     let shop = Shop {
         engine,
         accept: accept.clone(),
@@ -71,23 +64,14 @@ pub(super) async fn app(options: &CheckoutOptions) -> Result<Router, DemoError> 
         .merge(accept.routes()))
 }
 
-/// Hands the payment in as a job, and waits a moment for it: 201 with the receipt, or 202 and where to look.
+/// Hands the payment in as a job, and waits a moment for it: 200 with the receipt, or 202 and where to look.
 async fn pay(
     State(shop): State<Shop>,
     Extension(request): Extension<RequestContext>,
     Json(order): Json<Order>,
 ) -> Result<Response, AcceptRefused> {
-    let intent = request
-        .intent(Intent::of(&Payment(order))?)
-        .map_err(Error::from)?;
-    let job = match shop.engine.enqueue_intent(intent).await? {
-        Enqueued::Created(job) | Enqueued::Existing(job) | Enqueued::Conflict(job) => job,
-    };
-    let paid = shop.engine.result_of::<Receipt>(job);
-    match tokio::time::timeout(ANSWER_WITHIN, paid).await {
-        Ok(Ok(receipt)) => Ok((StatusCode::CREATED, Json(receipt)).into_response()),
-        Ok(Err(_)) | Err(_) => Ok(shop.accept.accepted(job)),
-    }
+    let payment = Intent::of(&Payment(order))?;
+    shop.accept.accept(&request, payment).await
 }
 
 async fn standing(State(shop): State<Shop>) -> Json<Standing> {

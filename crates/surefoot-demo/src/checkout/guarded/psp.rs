@@ -10,7 +10,7 @@ use surefoot_policy::breaker::BreakerOptions;
 use surefoot_policy::bulkhead::BulkheadOptions;
 use surefoot_policy::retry::RetryOptions;
 use surefoot_policy::timeout::TimeoutOptions;
-use surefoot_policy::{CallError, Dependency, Meta, Policy};
+use surefoot_policy::{Dependency, Meta, Policy};
 
 use crate::checkout::Order;
 use crate::error::DemoError;
@@ -87,7 +87,7 @@ impl Psp {
             let request = request.headers(headers(attempt)).json(order);
             async move { request.send().await?.error_for_status()?.json().await }
         });
-        answer.await.map_err(failure)
+        Ok(answer.await?)
     }
 
     /// What became of the charge under this key.
@@ -103,20 +103,10 @@ impl Psp {
                 answer.error_for_status()?.json::<Receipt>().await.map(Some)
             }
         });
-        match answer.await.map_err(failure)? {
+        match answer.await? {
             Some(receipt) => Ok(Verdict::happened(&receipt)?),
             None => Ok(Verdict::DidNotHappen),
         }
-    }
-}
-
-/// What a job reports of it. A call that was not made comes back soon: where nobody said when, the policy's own wait is
-/// for days that are longer than the demo's.
-fn failure(error: CallError<reqwest::Error>) -> Failure {
-    let failure = error.into_failure();
-    Failure {
-        retry_after: failure.retry_after.map(|after| after.min(BREAKER_OPEN)),
-        ..failure
     }
 }
 

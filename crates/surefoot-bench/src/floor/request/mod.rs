@@ -1,6 +1,6 @@
 //! What a service writes that guards its requests by hand: it claims a key by an INSERT, answers, and keeps the answer by an
-//! UPDATE; and it answers a repetition by a SELECT on the primary key. Rows of the width of the layer's under indexes for the same
-//! questions (by id, what is open, what leaves next), each statement its own durable commit.
+//! UPDATE; and it answers a repetition by a SELECT on the primary key. The rows are the layer's, column by column, under
+//! indexes for the same questions (by id, what is open, what leaves next), each statement its own durable commit.
 
 mod postgres;
 mod sqlite;
@@ -15,18 +15,24 @@ use surefoot_core::time::Timestamp;
 
 use crate::Outcome;
 
-/// As wide as what the layer keeps beside the key and the body: fingerprint, times, headers.
-const ASKED: [u8; 32] = [7; 32];
-const DOCUMENT: &str = r#"{"state":"finished","status":201,"headers":[["content-type","application/json"]],"lease_until":1790000060000000,"expires_at":1790086400000000}"#;
+/// What the layer keeps of the request that is asked here, and what it knows of it before and after.
+const FINGERPRINT: [u8; 32] = [7; 32];
+const FIELDS: &str = r#"{"body.amount":"0123456789abcdef","body.currency":"0123456789abcdef","body.note":"0123456789abcdef","content-type":"0123456789abcdef","method":"0123456789abcdef","path":"0123456789abcdef","route":"0123456789abcdef"}"#;
+const CLAIMED: &str = r#"{"format":1,"clocks":{"lease":60000000,"retention":86400000000,"tombstone":604800000000,"settles_within":0},"epoch":1,"settles_at":1790000060000000,"state":{"claimed":{"claim":"01890a5d-ac96-774b-bcce-b302099a8057","holder":"bench","since":1790000000000000,"lease_until":1790000060000000}}}"#;
+const FINISHED: &str = r#"{"format":1,"clocks":{"lease":60000000,"retention":86400000000,"tombstone":604800000000,"settles_within":0},"epoch":1,"settles_at":1790000060000000,"state":{"finished":{"at":1790000000000000,"kept":{"response":{"status":201,"headers":[["content-type",{"text":"application/json"}]]}},"by":{"run":1}}}}"#;
 
 /// The id and the time of a new request, made as the layer makes them.
 fn new_id() -> (RequestId, i64) {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let micros = i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
-    let now = Timestamp::from_micros(micros);
+    let now = now();
     let mut random = [0; 10];
     fastrand::fill(&mut random);
-    (RequestId::new(now, random), now.as_micros())
+    (RequestId::new(Timestamp::from_micros(now), random), now)
+}
+
+/// Microseconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Requests by hand.

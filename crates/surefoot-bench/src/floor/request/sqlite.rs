@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::{ASKED, DOCUMENT, new_id};
+use super::{CLAIMED, FIELDS, FINGERPRINT, FINISHED, new_id, now};
 use crate::Outcome;
 use crate::floor::sqlite::open;
 
@@ -14,9 +14,15 @@ const TABLE: &str = "-- floor: an empty table
         tenant text not null,
         key text not null,
         id blob not null unique,
-        asked blob not null,
+        method text not null,
+        route text not null,
+        fingerprint_version integer not null,
+        fingerprint blob not null,
+        fields text not null,
         claimed_at integer not null,
+        version integer not null,
         state text not null,
+        since integer not null,
         due_at integer,
         leaves_at integer,
         document text not null,
@@ -28,10 +34,13 @@ const OPEN: &str = "-- floor: what is open
 const LEAVING: &str = "-- floor: what leaves next
     create index raw_request_leaving on raw_request (leaves_at, id) where state = 'finished'";
 const CLAIM: &str = "-- floor: claim a key
-    insert into raw_request (tenant, key, id, asked, claimed_at, state, due_at, document)
-    values ('default', ?1, ?2, ?3, ?4, 'claimed', ?4 + 60000000, ?5) on conflict do nothing";
+    insert into raw_request (tenant, key, id, method, route, fingerprint_version, fingerprint, fields, claimed_at, version,
+        state, since, due_at, document)
+    values ('default', ?1, ?2, 'POST', '/payments', 1, ?3, ?4, ?5, 1, 'claimed', ?5, ?5 + 60000000, ?6)
+    on conflict do nothing";
 const FINISH: &str = "-- floor: keep the answer
-    update raw_request set state = 'finished', due_at = null, leaves_at = claimed_at + 86400000000, document = ?2, body = ?3
+    update raw_request set version = 2, state = 'finished', since = ?2, due_at = null, leaves_at = ?2 + 86400000000,
+        document = ?3, body = ?4
     where tenant = 'default' and key = ?1";
 const STORED: &str = "-- floor: the answer
     select body from raw_request where tenant = 'default' and key = ?1";
@@ -64,7 +73,7 @@ impl Requests {
             let mut claim = connection.prepare_cached(CLAIM)?;
             let (id, now) = new_id();
             let id = id.as_uuid().into_bytes();
-            let rows = claim.execute((key, id, ASKED, now, DOCUMENT))?;
+            let rows = claim.execute((key, id, FINGERPRINT, FIELDS, now, CLAIMED))?;
             Ok(rows == 1)
         })
         .await
@@ -73,7 +82,7 @@ impl Requests {
     pub(super) async fn finish(&self, key: String, body: Vec<u8>) -> Outcome<()> {
         self.write(move |connection| {
             let mut finish = connection.prepare_cached(FINISH)?;
-            finish.execute((key, DOCUMENT, body))?;
+            finish.execute((key, now(), FINISHED, body))?;
             Ok(())
         })
         .await

@@ -151,7 +151,8 @@ const HOUSES: &[House] = &[
             "surefoot-store",
         ],
         tests_use: &[TESTKIT],
-    },    House {
+    },
+    House {
         name: "shop",
         uses: &[
             "surefoot",

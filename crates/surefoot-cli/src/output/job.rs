@@ -61,25 +61,32 @@ fn state_in_words(state: &JobState) -> (String, String) {
 pub(crate) fn job_text(record: &JobRecord, effects: &[Effect]) -> String {
     let job = &record.job;
     let mut lines = vec![
-        format!("job        {}", job.id),
-        format!("kind       {}", job.kind),
-        format!("queue      {}", job.queue),
-        format!("state      {}", state_line(&job.state)),
-        format!("enqueued   {}", utc(job.enqueued_at)),
+        format!("job         {}", job.id),
+        format!("kind        {}", job.kind),
+        format!("queue       {}", job.queue),
+        format!("state       {}", state_line(&job.state)),
+        format!("enqueued    {}", utc(job.enqueued_at)),
     ];
     let mut optional = |name: &str, value: Option<String>| {
-        lines.extend(value.map(|value| format!("{name:<10} {value}")));
+        lines.extend(value.map(|value| format!("{name:<11} {value}")));
     };
     optional("key", job.key.as_ref().map(ToString::to_string));
     optional("order key", job.order_key.as_ref().map(ToString::to_string));
     optional("deadline", job.deadline_at.map(utc));
     optional("payload", Some(plain(job.payload.as_str())));
-    if let JobState::Succeeded { result, .. } = &job.state {
-        optional("result", Some(plain(result.as_str())));
-    }
-    if let JobState::Dead(death) = &job.state {
-        optional("error", Some(plain(death.error.as_str())));
-        optional("group", Some(death.fingerprint.to_string()));
+    match &job.state {
+        JobState::Succeeded { result, .. } => optional("result", Some(plain(result.as_str()))),
+        JobState::Retrying { error, .. } | JobState::Verifying { error, .. } => {
+            optional("error", Some(plain(error.as_str())));
+        }
+        JobState::Dead(death) => {
+            optional("error", Some(plain(death.error.as_str())));
+            optional("fingerprint", Some(death.fingerprint.to_string()));
+        }
+        JobState::Pending { .. }
+        | JobState::Running(_)
+        | JobState::Cancelled { .. }
+        | JobState::Ignored { .. } => {}
     }
     let mut text = lines.join("\n");
     text.push_str(&section("attempts", attempts(&record.attempts)));

@@ -35,7 +35,8 @@ async fn a_dead_letter_is_edited_and_replayed() {
     for part in [
         "dead (permanent)",
         "mail answered 422",
-        "payload    {\"to\":\"nobody\"}",
+        "payload     {\"to\":\"nobody\"}",
+        "\nfingerprint ",
         "attempts",
     ] {
         assert!(

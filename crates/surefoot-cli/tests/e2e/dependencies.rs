@@ -44,6 +44,11 @@ async fn a_breaker_that_is_forced_open_puts_jobs_off_until_it_is_let_go() {
         job.to_string().contains("breaker_forced_open"),
         "{error} {job:#}"
     );
+    let shown = folder.run(&["jobs", "show", &id]).stdout;
+    assert!(
+        shown.contains(&format!("\nerror       {error}\n")),
+        "{shown}"
+    );
     assert_eq!(provider.calls(), 0);
 
     for (state, expected) in [

@@ -96,7 +96,7 @@ fn jobs_are_handed_in_listed_shown_and_withdrawn() {
     assert!(again.stderr.contains(&hint), "{again:?}");
     let text = folder.run(&["jobs", "show", id]).stdout;
     for part in [
-        "state      cancelled",
+        "state       cancelled",
         "what people did",
         "tester",
         "ordered twice",

@@ -7,10 +7,11 @@ mod target;
 
 use serde_json::json;
 
+use super::check;
 use crate::args::ConformArgs;
 use crate::exit::{Code, Failed};
 use crate::output::{Output, Table};
-use cases::CASES;
+use cases::{CASES, Case};
 use target::Target;
 
 /// What a case found.
@@ -42,10 +43,7 @@ pub(super) async fn run(args: &ConformArgs, output: Output) -> Result<(), Failed
         };
         rows.push((case, found));
     }
-    let faults = rows
-        .iter()
-        .filter(|(_, found)| matches!(found, Found::Fault(_)))
-        .count();
+    let faults = count(&rows, |found| matches!(found, Found::Fault(_)));
     let document = json!({
         "url": args.url.as_str(),
         "faults": faults,
@@ -55,7 +53,7 @@ pub(super) async fn run(args: &ConformArgs, output: Output) -> Result<(), Failed
         }).collect::<Vec<_>>(),
     });
     output.answer(&document, || {
-        let mut table = Table::new(["result", "case", "requirement", "why"]);
+        let mut table = Table::new(["result", "case", "requirement", "why"]).wrapping_last();
         for (case, found) in &rows {
             let (result, why) = told(found);
             table.row([
@@ -65,7 +63,7 @@ pub(super) async fn run(args: &ConformArgs, output: Output) -> Result<(), Failed
                 why.to_owned(),
             ]);
         }
-        table.text()
+        format!("{}\n\n{}", table.text(), closing(&rows))
     })?;
     match faults {
         0 => Ok(()),
@@ -77,10 +75,40 @@ pub(super) async fn run(args: &ConformArgs, output: Output) -> Result<(), Failed
     }
 }
 
+/// How many cases found what.
+fn closing(rows: &[(&Case, Found)]) -> String {
+    let fit = count(rows, |found| *found == Found::Fits);
+    let skipped = count(rows, |found| matches!(found, Found::Skipped(_)));
+    let faults = count(rows, |found| matches!(found, Found::Fault(_)));
+    format!("{fit} ok, {skipped} skipped, {}", check::faults(faults))
+}
+
+fn count(rows: &[(&Case, Found)], is_it: impl Fn(&Found) -> bool) -> usize {
+    rows.iter().filter(|(_, found)| is_it(found)).count()
+}
+
 fn told(found: &Found) -> (&'static str, &str) {
     match found {
         Found::Fits => ("ok", ""),
         Found::Fault(why) => ("FAULT", why),
         Found::Skipped(why) => ("skipped", why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_counts_what_was_found() {
+        let found = [
+            Found::Fits,
+            Found::Skipped("no --slow-body"),
+            Found::Fault("a second charge".to_owned()),
+            Found::Fits,
+        ];
+        let rows: Vec<(&Case, Found)> = CASES.iter().zip(found).collect();
+        assert_eq!(closing(&rows), "2 ok, 1 skipped, 1 fault");
+        assert_eq!(closing(&rows[..2]), "1 ok, 1 skipped, 0 faults");
     }
 }

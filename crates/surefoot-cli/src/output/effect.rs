@@ -2,6 +2,7 @@
 
 use surefoot_core::effect::{Effect, EffectState};
 
+use super::request::times;
 use super::table::{Table, plain};
 use super::time::utc;
 
@@ -49,8 +50,8 @@ fn state_in_words(effect: &Effect) -> (String, String) {
         } => (
             since,
             format!(
-                "{error}; asked {} times, next at {}",
-                effect.asked,
+                "{error}; asked {}, next at {}",
+                times(effect.asked),
                 utc(*ask_at)
             ),
         ),

@@ -46,13 +46,17 @@ pub(crate) fn request_text(request: &Request) -> String {
         format!("asked     {}", request.operation),
         format!("id        {}", request.id),
         format!(
-            "claimed   {}, {} times",
+            "claimed   {}, {}",
             utc(request.claimed_at),
-            request.epoch
+            times(request.epoch)
         ),
         format!("state     {}", request.state.name().as_str()),
     ];
-    lines.extend(state_lines(request).into_iter().map(|line| plain(&line)));
+    lines.extend(
+        state_lines(&request.state)
+            .into_iter()
+            .map(|line| plain(&line)),
+    );
     let times = [
         ("replayed until", request.expires_at()),
         ("key taken until", request.forget_at()),
@@ -66,7 +70,7 @@ pub(crate) fn request_text(request: &Request) -> String {
         let line = format!(
             "disputed  {} by {}: {}",
             utc(dispute.at),
-            witness(&dispute.by),
+            of_run(&dispute.by),
             dispute.said
         );
         lines.push(plain(&line));
@@ -74,8 +78,8 @@ pub(crate) fn request_text(request: &Request) -> String {
     lines.join("\n")
 }
 
-fn state_lines(request: &Request) -> Vec<String> {
-    match &request.state {
+fn state_lines(state: &RequestState) -> Vec<String> {
+    match state {
         RequestState::Claimed {
             holder,
             since,
@@ -97,19 +101,18 @@ fn state_lines(request: &Request) -> Vec<String> {
             asked,
             error,
         } => vec![format!(
-            "unknown   since {}: {error}; asked {asked} times, next at {}",
+            "unknown   since {}: {error}; asked {}, next at {}",
             utc(*since),
+            times(asked),
             utc(*ask_at)
         )],
         RequestState::NeedsHuman { since, error } => vec![
             format!("unknown   since {}: {error}", utc(*since)),
             "decide it with: surefoot requests resolve".to_owned(),
         ],
-        RequestState::Released { at, by, error } => vec![format!(
-            "released  {}, says {}: {error}",
-            utc(*at),
-            witness(by)
-        )],
+        RequestState::Released { at, by, error } => {
+            vec![format!("released  {} by {}: {error}", utc(*at), of_run(by))]
+        }
         RequestState::Expired { at, status } => vec![format!(
             "finished  {} with status {status}; the answer is kept no longer",
             utc(*at)
@@ -148,6 +151,22 @@ fn answer(kept: &Kept) -> Vec<String> {
     }
 }
 
+/// How often, in words.
+pub(super) fn times(count: impl ToString) -> String {
+    match count.to_string().as_str() {
+        "1" => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+/// Who says it of a run that may have come to no service at all.
+fn of_run(by: &Witness) -> String {
+    match by {
+        Witness::Answer => "the run itself".to_owned(),
+        Witness::Query | Witness::Caller(_) | Witness::Person(_) => witness(by),
+    }
+}
+
 fn witness(by: &Witness) -> String {
     match by {
         Witness::Answer => "the service".to_owned(),
@@ -162,5 +181,32 @@ fn disputes(count: u32) -> String {
         0 => String::new(),
         1 => " (1 witness said something else)".to_owned(),
         count => format!(" ({count} witnesses said something else)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use surefoot_core::text::ErrorText;
+    use surefoot_core::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_reached_no_service_is_not_laid_to_one() {
+        let state = RequestState::Released {
+            at: Timestamp::MIN,
+            by: Witness::Answer,
+            error: ErrorText::from_bytes(b"connection refused"),
+        };
+        let expected = "released  1970-01-01 00:00:00Z by the run itself: connection refused";
+        assert_eq!(state_lines(&state), [expected]);
+    }
+
+    #[test]
+    fn once_is_no_plural() {
+        assert_eq!(
+            [times(0), times(1), times(21)],
+            ["0 times", "once", "21 times"]
+        );
     }
 }

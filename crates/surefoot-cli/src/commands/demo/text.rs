@@ -71,7 +71,7 @@ pub(super) fn screen(live: &Live, calls: &[u64], (good, views): (u64, u64)) -> S
 /// One look on one line.
 pub(super) fn line(live: &Live) -> String {
     format!(
-        "{:>3} s  {}; {}; calls {}, asked {}, orders {}, open {}, queue {}, breaker {}, charged twice {}, pages {}",
+        "{:>3} s  {}; {}; calls {}, asked {}, orders {}, open {}, queue {}, {}, charged twice {}, pages {}",
         live.elapsed.as_secs(),
         title(live.act),
         live.phase.told(),
@@ -80,10 +80,19 @@ pub(super) fn line(live: &Live) -> String {
         live.placed,
         live.open,
         live.queue,
-        live.breaker.as_deref().unwrap_or("none"),
+        checkout(live),
         live.charged_twice,
         percent(live.views_good, live.views),
     )
+}
+
+/// What is to say of the checkout in a line: that it is down, or what its breaker does.
+fn checkout(live: &Live) -> String {
+    match &live.breaker {
+        _ if live.is_down => "checkout down".to_owned(),
+        Some(breaker) => format!("breaker {breaker}"),
+        None => "no breaker".to_owned(),
+    }
 }
 
 fn damage(count: u64) -> String {

@@ -121,6 +121,7 @@ fn is_due(history: &[Live], live: &Live) -> bool {
     let span = |look: &Live| look.elapsed.as_secs() / LINE_EVERY.as_secs();
     last.act != live.act
         || last.phase != live.phase
+        || last.is_down != live.is_down
         || last.breaker != live.breaker
         || span(last) != span(live)
 }
@@ -194,6 +195,13 @@ mod tests {
         let history = [first];
         assert!(!is_due(&history, &live(Act::Plain, 4900, 0)));
         assert!(is_due(&history, &live(Act::Plain, 5000, 0)));
+        let down = Live {
+            is_down: true,
+            ..live(Act::Plain, 200, 0)
+        };
+        assert!(is_due(&history, &down));
+        let told = |live: &Live| text::line(live).contains("queue 0, checkout down, charged");
+        assert!(told(&down) && !told(&history[0]));
         assert!(is_due(&history, &live(Act::Guarded, 100, 0)));
     }
 }

@@ -129,17 +129,14 @@ impl Failed {
     }
 
     fn as_text(&self) -> String {
-        let mut text = String::new();
-        match &self.unloadable {
+        let mut text = match &self.unloadable {
             Some((_, unloadable)) => {
-                let report = miette::GraphicalReportHandler::new_themed(theme());
-                if report.render_report(&mut text, &**unloadable).is_err() {
-                    text = unloadable.lines().join("\n");
-                }
-                text.push('\n');
+                let drawn = unloadable.drawn(theme());
+                let text = drawn.unwrap_or_else(|_| unloadable.lines().join("\n"));
+                format!("{text}\n")
             }
-            None => text.push_str(&format!("error: {}\n", self.what)),
-        }
+            None => format!("error: {}\n", self.what),
+        };
         if !self.hint.is_empty() {
             text.push_str(&format!("hint: {}\n", self.hint));
         }

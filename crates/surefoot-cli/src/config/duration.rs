@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub(crate) use surefoot_core::checklist::written;
+
 /// The units, largest first, each in milliseconds.
 const UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
@@ -94,23 +96,6 @@ pub(crate) fn parse(text: &str) -> Result<Duration, NotADuration> {
 
 fn split_where(text: &str, stop: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(stop).unwrap_or(text.len()))
-}
-
-/// Writes a duration the way [`parse`] reads it, in whole milliseconds, rounded up.
-pub(crate) fn written(duration: Duration) -> String {
-    let mut millis = u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-    let mut text = String::new();
-    for (unit, size) in UNITS {
-        if millis >= size {
-            text.push_str(&format!("{}{unit}", millis / size));
-            millis %= size;
-        }
-    }
-    if text.is_empty() {
-        "0s".to_owned()
-    } else {
-        text
-    }
 }
 
 #[cfg(test)]

@@ -113,6 +113,18 @@ impl Unloadable {
         &self.placed
     }
 
+    /// All of them with what is wrong in the file, for people; lines break between words and never within a path.
+    ///
+    /// # Errors
+    /// What cannot be drawn.
+    pub(crate) fn drawn(&self, theme: miette::GraphicalTheme) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        miette::GraphicalReportHandler::new_themed(theme)
+            .with_word_separator(textwrap::WordSeparator::AsciiSpace)
+            .render_report(&mut text, self)?;
+        Ok(text)
+    }
+
     /// One line for each fault: `file:line:column: what; remedy`.
     pub(crate) fn lines(&self) -> Vec<String> {
         let line = |placed: &Placed| {
@@ -192,12 +204,9 @@ mod tests {
     }
 
     fn report(unloadable: &Unloadable) -> String {
-        let theme = miette::GraphicalTheme::unicode_nocolor();
-        let mut text = String::new();
-        miette::GraphicalReportHandler::new_themed(theme)
-            .render_report(&mut text, unloadable)
-            .unwrap();
-        text
+        unloadable
+            .drawn(miette::GraphicalTheme::unicode_nocolor())
+            .unwrap()
     }
 
     #[test]
@@ -209,6 +218,17 @@ mod tests {
                 "surefoot.toml:2:12: second; none",
             ]
         );
+    }
+
+    #[test]
+    fn a_line_does_not_break_within_a_path() {
+        for before in 40..80 {
+            let faults = Faults::default();
+            let remedy = format!("{} \"/sent/{{key}}\", or another", "x".repeat(before));
+            faults.note(0..1, "what", remedy);
+            let text = report(&Unloadable::new("f", "a", faults.into_sorted()));
+            assert!(text.contains("\"/sent/{key}\","), "{text}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use surefoot_core::effect::{EffectTerms, Unknown, VerifyPlan};
 use surefoot_core::policy::{JobPolicy, Recovery};
 use toml::de::DeValue;
 
+use super::duration::written;
 use super::fault::Span;
 use super::section::{Field, Section};
 
@@ -280,9 +281,10 @@ pub(super) fn check(
             faults.extend(verification.plan.validate(verification.settles_within));
         }
         CallRecovery::SameKey { ttl: Some(ttl) } if time_max(policy) > *ttl => faults.push(format!(
-            "the attempts of a job may go on for {:?} and the provider keeps keys for {ttl:?}, so the last ones could not \
+            "the attempts of a job may go on for {} and the provider keeps keys for {}, so the last ones could not \
              be sent; lower attempts_max or the backoff, give a deadline, or ask the provider by verify",
-            time_max(policy)
+            written(time_max(policy)),
+            written(*ttl)
         )),
         CallRecovery::SameKey { .. }
         | CallRecovery::AtMostOnce

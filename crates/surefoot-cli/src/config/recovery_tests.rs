@@ -161,7 +161,7 @@ fn what_contradicts_the_times_is_told_with_what_to_do() {
         "{ same_key = { ttl = '10m' } }",
         "attempts_max = 2\ncrashes_max = 1\nbackoff = ['10m']\njitter = 'none'",
         &[
-            "f:7:12: recovery: the attempts of a job may go on for 643s and the provider keeps keys for 600s, so the last \
+            "f:7:12: recovery: the attempts of a job may go on for 10m43s and the provider keeps keys for 10m, so the last \
              ones could not be sent; lower attempts_max or the backoff, give a deadline, or ask the provider by verify",
         ],
     );

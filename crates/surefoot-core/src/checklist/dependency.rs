@@ -1,7 +1,7 @@
 //! What is contradictory about a dependency.
 
 use super::fault::{Fault, FaultName, fault, waived};
-use super::{BreakerFacts, DependencyFacts, RetryFacts};
+use super::{BreakerFacts, DependencyFacts, RetryFacts, written};
 
 /// Reviews a dependency.
 #[must_use]
@@ -81,9 +81,9 @@ fn breaker_faults(dependency: &DependencyFacts, breaker: &BreakerFacts) -> Optio
         fault(
             FaultName::BreakerNever,
             format!(
-                "the breaker of {} needs {} calls within {:?}, and when they all time out only {calls_seen:.0} end in \
+                "the breaker of {} needs {} calls within {}, and when they all time out only {calls_seen:.0} end in \
                  that time: it can never open",
-                dependency.name, breaker.calls_min, breaker.window
+                dependency.name, breaker.calls_min, written(breaker.window)
             ),
             "set consecutive_failures, lower calls_min, or widen the window",
         )

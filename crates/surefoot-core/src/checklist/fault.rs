@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::question::{Answer, Question, answers};
 use super::worst::horizon;
-use super::{KindFacts, Waiver};
+use super::{KindFacts, Waiver, written};
 use crate::effect::{EffectTerms, Unknown};
 use crate::timeouts::TimeoutLadder;
 
@@ -211,7 +211,11 @@ fn retention(kind: &KindFacts) -> Option<Fault> {
     (horizon >= ttl).then(|| {
         fault(
             FaultName::KeyRetention,
-            format!("the last try may leave {horizon:?} after the first, and the provider keeps keys for {ttl:?}"),
+            format!(
+                "the last try may leave {} after the first, and the provider keeps keys for {}",
+                written(horizon),
+                written(ttl)
+            ),
             "shorten the backoff, set a deadline below it, or declare verify",
         )
     })
@@ -238,7 +242,11 @@ fn deadline(kind: &KindFacts) -> Option<Fault> {
     (waits >= deadline).then(|| {
         fault(
             FaultName::BackoffDeadline,
-            format!("all waits together may take {waits:?}, the deadline is {deadline:?}: the last tries never run"),
+            format!(
+                "all waits together may take {}, the deadline is {}: the last tries never run",
+                written(waits),
+                written(deadline)
+            ),
             "raise the deadline, shorten the backoff, or lower attempts_max",
         )
     })

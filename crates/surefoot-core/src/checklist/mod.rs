@@ -5,12 +5,14 @@
 //! names those of a dependency. A fault can be waived by its name, with a reason that is printed with it.
 
 mod dependency;
+mod duration;
 mod facts;
 mod fault;
 mod question;
 mod worst;
 
 pub use dependency::review_dependency;
+pub use duration::written;
 pub use facts::{
     BreakerFacts, CallFacts, DependencyFacts, KindFacts, RetryFacts, VerifyFacts, Waiver,
 };

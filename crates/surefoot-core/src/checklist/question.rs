@@ -1,6 +1,6 @@
 //! The questions and their answers.
 
-use super::KindFacts;
+use super::{KindFacts, written};
 use crate::backoff::{Backoff, Jitter};
 use crate::effect::Unknown;
 
@@ -173,16 +173,23 @@ fn twice(unknown: Unknown) -> String {
 fn found_out(kind: &KindFacts, unknown: Unknown) -> String {
     match (unknown, &kind.verify) {
         (Unknown::Verify { settles_within }, Some(verify)) => format!(
-            "{}, at most {} times within {:?}; \"did not happen\" counts {settles_within:?} after the call left",
-            verify.what, verify.plan.asks_max, verify.plan.give_up_after
+            "{}, at most {} times within {}; \"did not happen\" counts {} after the call left",
+            verify.what,
+            verify.plan.asks_max,
+            written(verify.plan.give_up_after),
+            written(settles_within)
         ),
         (Unknown::Verify { settles_within }, None) => {
             format!(
-                "the handler asks; \"did not happen\" counts {settles_within:?} after the call left"
+                "the handler asks; \"did not happen\" counts {} after the call left",
+                written(settles_within)
             )
         }
         (Unknown::SameKey { ttl: Some(ttl) }, _) => {
-            format!("by a second call under the same key, within {ttl:?}; later a person decides")
+            format!(
+                "by a second call under the same key, within {}; later a person decides",
+                written(ttl)
+            )
         }
         (Unknown::SameKey { ttl: None }, _) => "by a second call under the same key".to_owned(),
         (Unknown::AtMostOnce, _) => "a webhook or a person says so".to_owned(),
@@ -193,30 +200,33 @@ fn found_out(kind: &KindFacts, unknown: Unknown) -> String {
 fn timeouts(kind: &KindFacts) -> String {
     let policy = &kind.policy;
     let call = kind.call.as_ref().map_or_else(String::new, |call| {
-        let connect = call
-            .connect
-            .map_or_else(String::new, |connect| format!("connect {connect:?}, "));
-        format!("{connect}call {:?}, ", call.attempt)
+        let connect = call.connect.map_or_else(String::new, |connect| {
+            format!("connect {}, ", written(connect))
+        });
+        format!("{connect}call {}, ", written(call.attempt))
     });
-    let deadline = policy
-        .deadline
-        .map_or_else(|| "none".to_owned(), |deadline| format!("{deadline:?}"));
+    let deadline = policy.deadline.map_or_else(|| "none".to_owned(), written);
     format!(
-        "{call}attempt {:?}, lease {:?}, total {deadline}",
-        policy.timeout, policy.lease
+        "{call}attempt {}, lease {}, total {deadline}",
+        written(policy.timeout),
+        written(policy.lease)
     )
 }
 
 fn backoff(backoff: &Backoff) -> String {
     match backoff {
         Backoff::List { delays, .. } => {
-            let delays: Vec<String> = delays.iter().map(|delay| format!("{delay:?}")).collect();
+            let delays: Vec<String> = delays.iter().copied().map(written).collect();
             delays.join(", ")
         }
         Backoff::Exponential {
             base, factor, cap, ..
         } => {
-            format!("{base:?}, then {factor} times longer each time, at most {cap:?}")
+            format!(
+                "{}, then {factor} times longer each time, at most {}",
+                written(*base),
+                written(*cap)
+            )
         }
     }
 }

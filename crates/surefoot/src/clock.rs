@@ -100,20 +100,6 @@ impl NodeClock {
         Ok(Self::new(best.reading, best.at))
     }
 
-    /// Keeps the clock with the store's for as long as this is polled, and never ends by itself: for who has tasks of the own
-    /// to stop, where [`followed`](Self::followed) ends with the clock. The store is asked every 10 s; where it does not answer within
-    /// [`STORE_TIMEOUT`], the clock goes on by the monotonic one and the store is asked again.
-    pub async fn follow(&self, store: &dyn Store) {
-        loop {
-            tokio::time::sleep(follow::EVERY).await;
-            let asked = Instant::now();
-            match within(STORE_TIMEOUT, store.database_now()).await {
-                Ok(database) => self.set(database, asked, Instant::now()),
-                Err(error) => tracing::warn!(%error, "the clock of the store was not read"),
-            }
-        }
-    }
-
     /// Sets the clock by what the database said between two instants; half of the round trip is taken off.
     pub fn set(&self, database: Timestamp, asked: Instant, answered: Instant) {
         let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
@@ -210,12 +196,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn it_follows_a_store_that_runs_ahead_and_that_does_not_always_answer() {
         let store = MemoryStore::new(Arc::new(TokioClock::starting_at(at(1000))));
-        let store = FaultyStore::over(Arc::new(store), 1);
-        let clock = NodeClock::new(at(400), Instant::now());
+        let store = Arc::new(FaultyStore::over(Arc::new(store), 1));
+        let clock = Arc::new(NodeClock::new(at(400), Instant::now()));
         store.next(Verb::DatabaseNow, Fault::Before);
         let followed = async |seconds| {
-            let following = tokio::time::timeout(s(seconds), clock.follow(&store));
-            assert!(following.await.is_err(), "it never ends by itself");
+            let follower = follow::run(store.clone(), Arc::downgrade(&clock), STORE_TIMEOUT);
+            let following = tokio::time::timeout(s(seconds), follower);
+            assert!(following.await.is_err(), "the clock is held");
         };
         followed(19).await;
         assert_eq!(clock.now(), at(419));

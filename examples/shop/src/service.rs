@@ -61,8 +61,6 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
     // Nothing of this door is ever unknown, for it is all in transactions; but answers and keys are forgotten in time.
     let reconciler = guard.reconciler(AskNobody, ReconcilerOptions::default())?;
     let stopped = stop.clone();
-    let (clock, store) = (shop.clock.clone(), shop.store.clone());
-    let following = tokio::spawn(async move { clock.follow(&*store).await });
     let running = [
         tokio::spawn(surefoot_server::serve(at, customers, stop.clone())),
         tokio::spawn(surefoot_server::serve(behind, operators, stop.clone())),
@@ -75,7 +73,6 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
         task.await?;
     }
     guard.drain(GRACE).await;
-    following.abort();
     shop.engine.drain().await;
     shop.relay.drain().await;
     Ok(())
@@ -84,7 +81,7 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
 impl Shop {
     async fn start(settings: &Settings) -> Result<Self, Fault> {
         let store = Arc::new(SqliteStore::open(&settings.database).await?);
-        let clock = Arc::new(NodeClock::measured(&*store).await?);
+        let clock = NodeClock::followed(store.clone()).await?;
         let outside = outside(settings)?;
         let metrics = Arc::new(Metrics::new());
         let orders = Orders::open((*store).clone()).await.map_err(said)?;

@@ -10,7 +10,7 @@ use super::NodeClock;
 use crate::bounded::within;
 
 /// How often: a monotonic clock that is off by one part in a thousand drifts by 10 ms in between.
-pub(super) const EVERY: Duration = Duration::from_secs(10);
+const EVERY: Duration = Duration::from_secs(10);
 
 /// Runs until it is aborted or the clock is gone.
 pub(super) async fn run(store: Arc<dyn Store>, clock: Weak<NodeClock>, store_timeout: Duration) {

@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_line_does_not_break_within_a_path() {
-        for before in 40..80 {
+        for before in 160..200 {
             let faults = Faults::default();
             let remedy = format!("{} \"/sent/{{key}}\", or another", "x".repeat(before));
             faults.note(0..1, "what", remedy);

@@ -11,8 +11,8 @@ use surefoot_core::port::{
 };
 use surefoot_core::time::Timestamp;
 
-use super::receipt::Place;
 use super::store::PostgresStore;
+use super::within::Within;
 use super::{message, message_deliver, message_list, receipt};
 
 #[async_trait]
@@ -91,7 +91,7 @@ impl Messages for PostgresStore {
     }
 
     async fn accept(&self, receipt: &Receipt, now: Timestamp) -> Result<Accepted, StoreError> {
-        receipt::accept(self.caller(), Place::Store, receipt, now).await
+        receipt::accept(self.caller(), Within::Store, receipt, now).await
     }
 
     async fn forget_receipts(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
@@ -130,6 +130,6 @@ impl PostgresStore {
         receipt: &Receipt,
         now: Timestamp,
     ) -> Result<Accepted, StoreError> {
-        receipt::accept(self.caller(), Place::Caller(connection), receipt, now).await
+        receipt::accept(self.caller(), Within::Caller(connection), receipt, now).await
     }
 }

@@ -64,6 +64,7 @@ mod settle;
 mod statements;
 mod steer;
 mod store;
+mod within;
 
 pub use options::PostgresOptions;
 pub use request_transaction::PostgresRequestTransactions;

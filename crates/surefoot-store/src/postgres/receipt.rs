@@ -1,16 +1,15 @@
 //! Receipts: the primary key decides who was first; it must never look first and insert then. A twin whose transaction is open
 //! is waited for: whether there was a first one is known when that transaction ends.
 
-use sqlx::PgConnection;
-use sqlx::postgres::PgRow;
 use surefoot_core::error::StoreError;
 use surefoot_core::message::{Accepted, Receipt};
 use surefoot_core::port::BATCH_MAX;
 use surefoot_core::time::Timestamp;
 
 use super::call::{Caller, Statement};
-use super::fault::{Fault, broken};
+use super::fault::broken;
 use super::row::column;
+use super::within::Within;
 
 statements! {
     ACCEPT = "-- accept: unless it was accepted
@@ -25,44 +24,20 @@ statements! {
 /// How often a receipt is handed in again that was forgotten between two looks.
 const TRIES_MAX: usize = 10;
 
-/// Where the statements of a verb run.
-pub(super) enum Place<'a> {
-    /// Each in a transaction of its own, on a connection of the store.
-    Store,
-    /// In the caller's transaction.
-    Caller(&'a mut PgConnection),
-}
-
-impl Place<'_> {
-    async fn rows(
-        &mut self,
-        caller: &Caller,
-        statement: Statement<'_>,
-    ) -> Result<Vec<PgRow>, StoreError> {
-        match self {
-            Self::Store => caller.rows(statement).await,
-            Self::Caller(connection) => statement
-                .fetch_all(&mut **connection)
-                .await
-                .map_err(|error| Fault::of(error).error),
-        }
-    }
-}
-
 /// Accepts a receipt, or says when it was accepted.
 pub(super) async fn accept(
     caller: &Caller,
-    mut place: Place<'_>,
+    mut within: Within<'_>,
     receipt: &Receipt,
     now: Timestamp,
 ) -> Result<Accepted, StoreError> {
     for _ in 0..TRIES_MAX {
         let statement = bind(caller.statement(ACCEPT), receipt).bind(now.as_micros());
-        if !place.rows(caller, statement).await?.is_empty() {
+        if !within.rows(caller, statement).await?.is_empty() {
             return Ok(Accepted::First);
         }
         let statement = bind(caller.statement(ACCEPTED_AT), receipt);
-        if let Some(row) = place.rows(caller, statement).await?.first() {
+        if let Some(row) = within.rows(caller, statement).await?.first() {
             return Ok(Accepted::Duplicate {
                 at: Timestamp::from_micros(column(row, "accepted_at")?),
             });

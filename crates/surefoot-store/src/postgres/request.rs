@@ -2,7 +2,6 @@
 //! version who writes next. A twin whose transaction is open is never waited for: a lock that is only tried says that it is
 //! there.
 
-use sqlx::PgConnection;
 use sqlx::postgres::PgRow;
 use surefoot_core::error::StoreError;
 use surefoot_core::port::RequestWritten;
@@ -13,8 +12,9 @@ use surefoot_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::call::{Caller, Statement};
-use super::fault::{Fault, broken};
+use super::fault::broken;
 use super::row::{column, parsed};
+use super::within::Within;
 use crate::request_record::{Row, decode, encode};
 
 /// The columns of a request but its body.
@@ -56,34 +56,10 @@ statements! {
 /// How often a released request is looked at again that changed between two looks.
 const TRIES_MAX: usize = 10;
 
-/// Where the statements of a verb run.
-pub(super) enum Place<'a> {
-    /// Each in a transaction of its own, on a connection of the store.
-    Store,
-    /// In the caller's transaction.
-    Caller(&'a mut PgConnection),
-}
-
-impl Place<'_> {
-    async fn rows(
-        &mut self,
-        caller: &Caller,
-        statement: Statement<'_>,
-    ) -> Result<Vec<PgRow>, StoreError> {
-        match self {
-            Self::Store => caller.rows(statement).await,
-            Self::Caller(connection) => statement
-                .fetch_all(&mut **connection)
-                .await
-                .map_err(|error| Fault::of(error).error),
-        }
-    }
-}
-
 /// Claims the key of a request, or says why not.
 pub(super) async fn begin(
     caller: &Caller,
-    mut place: Place<'_>,
+    mut within: Within<'_>,
     new: &NewRequest,
     now: Timestamp,
 ) -> Result<Arrived, StoreError> {
@@ -95,12 +71,12 @@ pub(super) async fn begin(
     };
     let first = encode(&claimed)?;
     let claim = bind_first(caller.statement(CLAIM), &first);
-    if !place.rows(caller, claim).await?.is_empty() {
+    if !within.rows(caller, claim).await?.is_empty() {
         return Ok(Arrived::Run(claimed));
     }
     for _ in 0..TRIES_MAX {
         let statement = bind_first(caller.statement(BEGIN), &first);
-        let rows = place.rows(caller, statement).await?;
+        let rows = within.rows(caller, statement).await?;
         let Some(row) = rows.first() else {
             return Ok(open);
         };
@@ -116,7 +92,7 @@ pub(super) async fn begin(
             | Arrived::Running { .. }
             | Arrived::UnknownOutcome { .. } => return Ok(arrived),
         };
-        let rows = place.rows(caller, bind_again(caller, &again)).await?;
+        let rows = within.rows(caller, bind_again(caller, &again)).await?;
         let row = rows
             .first()
             .ok_or_else(|| broken("a statement answered no row"))?;
@@ -165,7 +141,7 @@ fn bind_again<'q>(caller: &Caller, row: &Row) -> Statement<'q> {
 /// Writes down what follows on the request on record.
 pub(super) async fn write(
     caller: &Caller,
-    mut place: Place<'_>,
+    mut within: Within<'_>,
     request: &Request,
 ) -> Result<RequestWritten, StoreError> {
     let row = encode(request)?;
@@ -179,11 +155,11 @@ pub(super) async fn write(
         .bind(row.leaves_at)
         .bind(row.document)
         .bind(row.body);
-    if !place.rows(caller, statement).await?.is_empty() {
+    if !within.rows(caller, statement).await?.is_empty() {
         return Ok(RequestWritten::Applied);
     }
     let statement = caller.statement(BY_ID).bind(request.id.as_uuid());
-    let rows = place.rows(caller, statement).await?;
+    let rows = within.rows(caller, statement).await?;
     Ok(match rows.first().map(with_body).transpose()? {
         Some(known) if known == *request => RequestWritten::Already,
         known => RequestWritten::Changed(known.map(Box::new)),

@@ -9,8 +9,8 @@ use surefoot_core::port::{
 use surefoot_core::request::{Arrived, Identity, NewRequest, Request, RequestId, arrive};
 use surefoot_core::time::Timestamp;
 
-use super::request::Place;
 use super::store::PostgresStore;
+use super::within::Within;
 use super::{request, request_forget, request_list};
 
 #[async_trait]
@@ -30,11 +30,11 @@ impl Requests for PostgresStore {
                 | Arrived::UnknownOutcome { .. }) => return Ok(answer),
             }
         }
-        request::begin(self.caller(), Place::Store, new, now).await
+        request::begin(self.caller(), Within::Store, new, now).await
     }
 
     async fn write_request(&self, request: &Request) -> Result<RequestWritten, StoreError> {
-        request::write(self.caller(), Place::Store, request).await
+        request::write(self.caller(), Within::Store, request).await
     }
 
     async fn request(&self, identity: &Identity) -> Result<Option<Request>, StoreError> {
@@ -81,7 +81,7 @@ impl PostgresStore {
         new: &NewRequest,
         now: Timestamp,
     ) -> Result<Arrived, StoreError> {
-        request::begin(self.caller(), Place::Caller(connection), new, now).await
+        request::begin(self.caller(), Within::Caller(connection), new, now).await
     }
 
     /// Writes down what became of a request inside the caller's own transaction, by the rules of
@@ -95,6 +95,6 @@ impl PostgresStore {
         connection: &mut PgConnection,
         request: &Request,
     ) -> Result<RequestWritten, StoreError> {
-        request::write(self.caller(), Place::Caller(connection), request).await
+        request::write(self.caller(), Within::Caller(connection), request).await
     }
 }

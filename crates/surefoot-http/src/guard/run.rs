@@ -76,7 +76,11 @@ impl Guard {
                 let exchange = Exchange::new(self.clone(), *record, policy, reply, lead);
                 self.run(exchange, request, ambient, call).await;
             }
-            Ok(arrived) => tell(reply, reply::to(arrived, &self.0.options.problems)),
+            Ok(arrived) => {
+                // Whoever hears of it may come back at once, and is not to be told what was known before.
+                drop(lead);
+                tell(reply, reply::to(arrived, &self.0.options.problems));
+            }
             Err(error) => match &policy.store_away {
                 StoreAway::Refuse => self.refuse_and_withdraw(&new, &error, reply).await,
                 StoreAway::RunUnguarded { .. } => {

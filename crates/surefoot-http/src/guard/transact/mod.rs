@@ -110,6 +110,8 @@ impl Guard {
                 exchange.run(transaction, request, ambient, call).await;
             }
             Ok(Opened::Known(arrived)) => {
+                // Whoever hears of it may come back at once, and is not to be told what was known before.
+                drop(lead);
                 tell(reply, reply::to(arrived, &self.0.options.problems));
             }
             Err(error) => {

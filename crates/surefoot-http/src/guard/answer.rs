@@ -7,9 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use http::response::Parts;
 use http::{HeaderMap, Response, StatusCode};
-use surefoot_core::request::{
-    Answer, Arrived, Body as Kind, End, Kept, RETRY_AFTER_MIN, Request as Record,
-};
+use surefoot_core::request::{Answer, Body as Kind, End, Request as Record};
 use tokio::time::Instant;
 
 use super::Guard;
@@ -185,9 +183,9 @@ impl Exchange {
             .record(self.lease.into_request(), end.clone())
             .await
         {
-            Recorded::Done => {
+            Recorded::Done(record) => {
                 if let Some(lead) = self.lead.take() {
-                    lead.tell(Standing::Over(self.guard.over(end)));
+                    lead.tell(Standing::Over(self.guard.told(&record)));
                 }
                 if let Some(reply) = reply {
                     tell(reply, response);
@@ -238,31 +236,6 @@ impl Exchange {
 
     fn unknown(&self) -> Response<Body> {
         reply::unknown().response(&self.guard.0.options.problems, None)
-    }
-}
-
-impl Guard {
-    /// What repetitions are told after this end.
-    pub(super) fn over(&self, end: End) -> Arrived {
-        let now = self.0.clock.now();
-        match end {
-            End::Answered(Kept::Response(response)) => Arrived::Replay {
-                response: Box::new(response),
-                finished_at: now,
-            },
-            End::Answered(Kept::Tombstone(tombstone)) => Arrived::NotKept {
-                tombstone,
-                finished_at: now,
-            },
-            // It runs with the next arrival, not with one that was there before.
-            End::NothingHappened(_) => Arrived::Running {
-                retry_after: RETRY_AFTER_MIN,
-            },
-            End::Unknown(_) => Arrived::UnknownOutcome {
-                since: now,
-                retry_after: Some(RETRY_AFTER_MIN),
-            },
-        }
     }
 }
 

@@ -109,15 +109,20 @@ impl Guard {
     /// What is on record for somebody whose own word did not count; `None` when the store does not answer.
     pub(super) async fn known(&self, identity: &Identity) -> Option<Arrived> {
         let known = self.0.requests.request(identity).await.ok()??;
+        Some(self.told(&known))
+    }
+
+    /// What a repetition is told of a request that is on record like this.
+    pub(super) fn told(&self, known: &Request) -> Arrived {
         let same = NewRequest {
             id: self.new_id(),
-            identity: identity.clone(),
+            identity: known.identity.clone(),
             operation: known.operation.clone(),
             fingerprint: known.fingerprint.clone(),
             clocks: known.clocks,
             holder: self.0.options.holder.clone(),
         };
-        Some(self.without_running(Some(&known), &same))
+        self.without_running(Some(known), &same)
     }
 
     /// What is known, for one that did not claim.

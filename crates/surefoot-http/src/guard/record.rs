@@ -21,8 +21,8 @@ const PAUSE_LONGEST: Duration = Duration::from_secs(2);
 /// What became of the word of a run.
 #[derive(Debug)]
 pub(super) enum Recorded {
-    /// It is on record: this is what counts.
-    Done,
+    /// It is on record, as this: that is what counts.
+    Done(Box<Request>),
     /// Another word stands.
     Stale,
     /// The store did not take it.
@@ -35,7 +35,7 @@ impl Guard {
         let epoch = request.epoch;
         for _ in 0..ROUNDS_MAX {
             let (next, disputed) = match finish(&request, epoch, end.clone(), self.0.clock.now()) {
-                Finish::Already => return Recorded::Done,
+                Finish::Already => return Recorded::Done(Box::new(request)),
                 Finish::Stale => return Recorded::Stale,
                 Finish::Write(next) => (next, false),
                 Finish::Disputed(next) => (next, true),
@@ -47,7 +47,9 @@ impl Guard {
                     tracing::error!(request = %next.id, "a run says something else than a witness before it");
                     return Recorded::Stale;
                 }
-                Ok(RequestWritten::Applied | RequestWritten::Already) => return Recorded::Done,
+                Ok(RequestWritten::Applied | RequestWritten::Already) => {
+                    return Recorded::Done(next);
+                }
                 Ok(RequestWritten::Changed(Some(known))) => request = *known,
                 Ok(RequestWritten::Changed(None)) => {
                     tracing::error!(request = %next.id, "the record of a run is gone");
@@ -68,7 +70,7 @@ impl Guard {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(PAUSE_LONGEST);
             match self.record(request, end.clone()).await {
-                Recorded::Done | Recorded::Stale => return,
+                Recorded::Done(_) | Recorded::Stale => return,
                 Recorded::Not(known, error) => {
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,

@@ -22,6 +22,15 @@ fn every_invariant_holds_while_everything_goes_wrong() {
     assert!(rare.is_empty(), "{rare:?}\n{tally}");
 }
 
+/// Two repetitions were told two times at which one request finished: its own node's, and that on record.
+#[test]
+fn a_repetition_beside_the_run_is_told_what_is_on_record() {
+    for seed in [3841, 9347, 9875] {
+        let ran = run(seed, Limits::default());
+        assert!(ran.broken.is_empty(), "seed {seed}: {:?}", ran.broken);
+    }
+}
+
 #[test]
 fn the_same_seed_is_the_same_world() {
     let mut traces = BTreeSet::new();

@@ -68,7 +68,10 @@ impl<T: RequestTransactions> Exchange<T> {
         } = self;
         let written = guard.put_down(&new, &end).await;
         if let Some(lead) = &lead {
-            lead.tell(Standing::Over(guard.over(end.clone())));
+            lead.tell(Standing::Over(Arrived::UnknownOutcome {
+                since: guard.0.clock.now(),
+                retry_after: Some(RETRY_AFTER_MIN),
+            }));
         }
         tell(reply, response);
         if written.is_err() {
@@ -133,7 +136,7 @@ impl<T: RequestTransactions> Exchange<T> {
         let committed = tokio::time::timeout(limit, committing).await;
         let lost = |_| Committed::Unknown(StoreError::Unavailable("no answer to a commit".into()));
         match committed.unwrap_or_else(lost) {
-            Committed::Yes => self.committed(slot, end, response),
+            Committed::Yes => self.committed(slot, &next, end, response),
             Committed::No(error) => {
                 self.watch_store(&error);
                 let response = self.guard.away();
@@ -175,7 +178,9 @@ impl<T: RequestTransactions> Exchange<T> {
                 Ok(Opened::Known(arrived)) => {
                     let known = self.guard.0.requests.request(&self.new.identity).await;
                     return match known {
-                        Ok(Some(known)) if known == *next => self.committed(slot, end, response),
+                        Ok(Some(known)) if known == *next => {
+                            self.committed(slot, next, end, response);
+                        }
                         // It was rolled back, and somebody else's run stands.
                         Ok(_) => {
                             let response = reply::to(arrived, &self.guard.0.options.problems);
@@ -193,12 +198,18 @@ impl<T: RequestTransactions> Exchange<T> {
         tell(self.reply, unknown.response(problems, None));
     }
 
-    /// It is on record.
-    fn committed(self, slot: &Slot<T::Transaction>, end: End, response: Response<Body>) {
+    /// It is on record, as `next`.
+    fn committed(
+        self,
+        slot: &Slot<T::Transaction>,
+        next: &Record,
+        end: End,
+        response: Response<Body>,
+    ) {
         slot.committed();
         self.saw(&end);
         if let Some(lead) = &self.lead {
-            lead.tell(Standing::Over(self.guard.over(end)));
+            lead.tell(Standing::Over(self.guard.told(next)));
         }
         tell(self.reply, response);
     }

@@ -48,6 +48,11 @@ const MIGRATIONS: &[Migration] = &[
             include_str!("migrations/0003/forget.sql"),
         ],
     },
+    Migration {
+        version: 4,
+        name: "request_checks",
+        parts: &[include_str!("migrations/0004/request_checks.sql")],
+    },
 ];
 
 /// The longest that all of it may take, waiting for another node included.

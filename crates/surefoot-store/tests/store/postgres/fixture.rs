@@ -40,9 +40,26 @@ pub(crate) fn scratch() -> PostgresOptions {
     }
 }
 
-/// A store in a schema of its own.
+/// The rules of a request's row, which the schema leaves out because the server would read them again for every statement.
+const REQUEST_RULES: &str = "
+    alter table {schema}.request
+        add check (state in ('claimed', 'finished', 'unknown', 'needs_human', 'released', 'expired')),
+        add check (body is null or state = 'finished'),
+        add check (due_at is null or state in ('claimed', 'unknown')),
+        add check ((leaves_at is null) = (state in ('claimed', 'unknown', 'needs_human')))";
+
+/// A store in a schema of its own, whose rows are held to their rules.
 pub(crate) async fn store() -> PostgresStore {
-    PostgresStore::open_with(scratch()).await.unwrap()
+    let options = scratch();
+    let rules = REQUEST_RULES.replace("{schema}", &options.schema);
+    let store = PostgresStore::open_with(options).await.unwrap();
+    let mut connection = connection().await;
+    sqlx::raw_sql(AssertSqlSafe(rules))
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    connection.close().await.unwrap();
+    store
 }
 
 /// A plain connection, as any other program would have.

@@ -33,7 +33,7 @@ async fn nodes_that_start_at_once_migrate_once() {
     let schema = &options.schema;
     assert_eq!(
         scalar(format!("select count(*) from {schema}.migration")).await,
-        3
+        4
     );
     assert_eq!(
         scalar(format!("select count(*) from {schema}.job")).await,
@@ -42,7 +42,7 @@ async fn nodes_that_start_at_once_migrate_once() {
     PostgresStore::open_with(options.clone()).await.unwrap();
     assert_eq!(
         scalar(format!("select count(*) from {schema}.migration")).await,
-        3,
+        4,
         "a second start changes nothing"
     );
 }
@@ -65,7 +65,7 @@ async fn a_newer_schema_is_refused_and_left_as_it_was() {
             refused,
             StoreError::Schema {
                 found: 1000,
-                known: 3,
+                known: 4,
                 ..
             }
         ),

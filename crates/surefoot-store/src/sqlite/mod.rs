@@ -2,7 +2,7 @@
 //!
 //! - [`SqliteStore`] is the store. `writer` owns the only connection that writes; every verb that writes is an
 //!   operation that it runs inside a savepoint of its own, many of them under one durable commit. `readers` own
-//!   connections that cannot write.
+//!   connections that cannot write, `glance` some for looks so short that no thread is changed for them.
 //! - `enqueue`, `settle`, `claim`, `lease`, `steer` and so on hold the verbs, each beside its SQL.
 //! - `message`, `message_take`, `message_mark` and so on are the outbox, `receipt` the inbox; `message_line` says who of a key
 //!   is in front.
@@ -30,6 +30,7 @@ mod effect;
 mod enqueue;
 mod expire;
 mod fault;
+mod glance;
 mod late;
 mod lease;
 mod ledger;

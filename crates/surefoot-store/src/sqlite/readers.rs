@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::connection::{self, Access};
 use super::fault::{closed, store_error};
+use super::glance::Glances;
 use super::mailbox::{Mailbox, Patience, Urgency};
 
 /// How many threads read.
@@ -23,6 +24,7 @@ type Read = Box<dyn FnOnce(&Connection) + Send>;
 /// The reading side of a store.
 pub(super) struct Readers {
     inbox: Arc<Mailbox<Read>>,
+    glances: Glances,
 }
 
 impl Readers {
@@ -30,6 +32,7 @@ impl Readers {
     pub(super) fn start(path: &Path) -> Result<Self, StoreError> {
         let readers = Self {
             inbox: Arc::new(Mailbox::with_room(READS_MAX)),
+            glances: Glances::open(path)?,
         };
         for number in 1..=READERS {
             let connection = connection::open(path, Access::Read)?;
@@ -62,6 +65,20 @@ impl Readers {
         });
         self.inbox.put(read, Urgency::Ordinary).await?;
         answer.await.unwrap_or_else(|_| Err(closed().into()))
+    }
+
+    /// Runs `look`, a single statement that reads one row by its key: at once where that holds nobody up, else on a reader.
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        look: impl Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let at_once =
+            tracing::debug_span!("transaction", name).in_scope(|| self.glances.at_once(&look));
+        match at_once {
+            Some(seen) => seen,
+            None => self.read(name, look).await,
+        }
     }
 }
 

@@ -9,7 +9,6 @@ mod not_settled;
 mod open;
 pub mod postgres;
 mod request_record;
-mod request_seen;
 pub mod sqlite;
 
 pub use not_settled::NotSettled;

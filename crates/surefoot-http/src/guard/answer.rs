@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::Guard;
 use super::body::{Passing, Seen, see};
 use super::lease::{Held, Lease};
-use super::local::{Lead, Standing};
+use super::local::Lead;
 use super::pump::{Passed, pump};
 use super::record::Recorded;
 use super::reply;
@@ -185,7 +185,7 @@ impl Exchange {
         {
             Recorded::Done(record) => {
                 if let Some(lead) = self.lead.take() {
-                    lead.tell(Standing::Over(self.guard.told(&record)));
+                    lead.end(|| self.guard.told(&record));
                 }
                 if let Some(reply) = reply {
                     tell(reply, response);

@@ -10,7 +10,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use super::Guard;
-use super::local::Standing;
+use super::local::{Joined, Lead, Standing};
 use super::record::Recorded;
 
 /// How long a waiting repetition pauses before it looks again, at first and at most.
@@ -32,21 +32,47 @@ pub(super) fn shares_failure(error: &StoreError) -> bool {
 }
 
 impl Guard {
-    /// Claims the key. A repetition waits for the run that is under way for at most `wait`, and never gets to run after it
-    /// waited: what was released meanwhile runs with the next arrival.
-    pub(super) async fn claim<T>(
+    /// Claims the key as the first of several arrivals on this node, or shares what the first is told; a repetition waits until
+    /// `until`. Whoever is first and got an answer leads the others.
+    pub(super) async fn claim_together<T>(
         &self,
         new: &NewRequest,
-        wait: Duration,
+        mut joined: Joined,
+        until: Instant,
+        client: &mut oneshot::Sender<T>,
+    ) -> (Option<Lead>, Result<Arrived, StoreError>) {
+        loop {
+            match joined {
+                Joined::First(lead) => {
+                    let arrived = self.claim(new, until, client).await;
+                    lead.tell(standing(&arrived));
+                    return (arrived.is_ok().then_some(lead), arrived);
+                }
+                Joined::Apart => return (None, self.claim(new, until, client).await),
+                Joined::Other(first) => match self.follow(first, until, client).await {
+                    Some(arrived) => return (None, arrived),
+                    // One of those who followed is the next first.
+                    None => joined = self.0.locals.join(new),
+                },
+            }
+        }
+    }
+
+    /// Claims the key. A repetition waits for the run that is under way until `until`, and never gets to run after it
+    /// waited: what was released meanwhile runs with the next arrival.
+    async fn claim<T>(
+        &self,
+        new: &NewRequest,
+        until: Instant,
         client: &mut oneshot::Sender<T>,
     ) -> Result<Arrived, StoreError> {
         let arrived = self.0.requests.begin(new, self.0.clock.now()).await?;
-        if wait.is_zero() || !matches!(arrived, Arrived::Running { .. }) {
+        if Instant::now() >= until || !matches!(arrived, Arrived::Running { .. }) {
             return Ok(arrived);
         }
         let waited = tokio::select! {
             () = client.closed() => None,
-            waited = self.wait(new, Instant::now() + wait) => waited,
+            waited = self.wait(new, until) => waited,
         };
         Ok(waited.unwrap_or(arrived))
     }
@@ -155,5 +181,14 @@ impl Guard {
             }
             tokio::time::sleep(WITHDRAW_PAUSE).await;
         }
+    }
+}
+
+/// What the first arrival tells the others.
+fn standing(arrived: &Result<Arrived, StoreError>) -> Standing {
+    match arrived {
+        Ok(Arrived::Run(_)) => Standing::Running,
+        Ok(known) => Standing::Over(known.clone()),
+        Err(_) => Standing::Failed,
     }
 }

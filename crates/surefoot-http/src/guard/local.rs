@@ -76,6 +76,14 @@ impl Lead {
     pub(super) fn tell(&self, standing: Standing) {
         self.standing.send_replace(standing);
     }
+
+    /// Tells the others what is known, if there are any. Whoever comes from here on asks the store.
+    pub(super) fn end(self, known: impl FnOnce() -> Arrived) {
+        // One is kept for those who come.
+        if self.standing.receiver_count() > 1 {
+            self.tell(Standing::Over(known()));
+        }
+    }
 }
 
 impl Drop for Lead {

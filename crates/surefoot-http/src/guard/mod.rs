@@ -2,9 +2,9 @@
 //! down what it answered and gives that to every repetition. It never runs a handler for a key that it could not claim,
 //! unless a route waives that, and never runs one twice.
 //!
-//! `admit` reads what is needed of a request, `claim` asks the store and `local` spares it repetitions, `run` carries it
-//! out under a `lease`, `answer` takes the handler's answer apart, `record` writes the end down, `reply` says to a client
-//! what is known. `transact` does all of it in one transaction.
+//! `admit` reads what is needed of a request, `look` answers what was `seen` lately, `claim` asks the store and `local` spares
+//! it repetitions, `run` carries it out under a `lease`, `answer` takes the handler's answer apart, `record` writes the end
+//! down, `reply` says to a client what is known. `transact` does all of it in one transaction.
 
 mod admit;
 mod answer;
@@ -12,10 +12,12 @@ mod body;
 mod claim;
 mod lease;
 mod local;
+mod look;
 mod pump;
 mod record;
 mod reply;
 mod run;
+mod seen;
 mod store;
 mod transact;
 
@@ -42,11 +44,13 @@ use crate::reconcile::{Reconcile, Reconciler, ReconcilerOptions};
 use crate::tenant::{TenantRefused, Tenants};
 use crate::told::Told;
 use crate::transaction::NoTransaction;
-use admit::{Admission, Admitted, Asked, Keyed};
+use admit::{Admission, Admitted, Keyed};
 use body::ROOM_BYTES;
 pub(crate) use body::{Room, Unread, read};
 use local::Locals;
+use look::{Arrival, Looked};
 use run::Reply;
+use seen::Seen;
 use store::BoundedRequests;
 
 /// What a handler may fail with.
@@ -67,6 +71,7 @@ struct Inner {
     slots: Arc<Semaphore>,
     room: Room,
     locals: Locals,
+    seen: Seen,
     runs: TaskTracker,
     watching: Watching,
 }
@@ -117,6 +122,7 @@ impl Guard {
             slots: Arc::new(Semaphore::new(options.guarded_max)),
             room: Room::new(ROOM_BYTES),
             locals: Locals::default(),
+            seen: Seen::default(),
             runs: TaskTracker::new(),
             watching,
             options,
@@ -193,8 +199,8 @@ impl Guard {
         E: Into<BoxError> + Send + 'static,
     {
         let guard = self.clone();
-        let carry_out = |asked, ambient, call, reply| async move {
-            guard.carry_out(asked, ambient, call, reply).await;
+        let carry_out = |arrival, ambient, call, reply| async move {
+            guard.carry_out(arrival, ambient, call, reply).await;
         };
         self.serve(request, call, carry_out).await
     }
@@ -215,9 +221,9 @@ impl Guard {
         let guard = self.clone();
         let none = NoTransaction(self.0.options.problems.clone());
         request.extensions_mut().insert(none);
-        let carry_out = |asked, ambient, call, reply| async move {
+        let carry_out = |arrival, ambient, call, reply| async move {
             guard
-                .carry_out_in(asked, ambient, transactions, call, reply)
+                .carry_out_in(arrival, ambient, transactions, call, reply)
                 .await;
         };
         self.serve(request, call, carry_out).await
@@ -233,7 +239,7 @@ impl Guard {
     where
         F: FnOnce(Request<Body>) -> Fut,
         Fut: Future<Output = Result<Response<Body>, E>>,
-        C: FnOnce(Asked, Ambient, F, Reply) -> Carried,
+        C: FnOnce(Arrival, Ambient, F, Reply) -> Carried,
         Carried: Future<Output = ()> + Send + 'static,
     {
         let arrived_at = Instant::now();
@@ -247,7 +253,7 @@ impl Guard {
                 pass(*request, ambient, status, call).await?
             }
             Ok((Admitted::Guarded(keyed), ambient)) => {
-                let carry_out = |asked, reply| carry_out(asked, ambient, call, reply);
+                let carry_out = |arrival, reply| carry_out(arrival, ambient, call, reply);
                 self.guarded(keyed, carry_out).await
             }
         };
@@ -264,7 +270,7 @@ impl Guard {
     async fn guarded<Fut>(
         &self,
         keyed: Box<Keyed>,
-        carry_out: impl FnOnce(Asked, Reply) -> Fut,
+        carry_out: impl FnOnce(Arrival, Reply) -> Fut,
     ) -> Response<Body>
     where
         Fut: Future<Output = ()> + Send + 'static,
@@ -277,8 +283,12 @@ impl Guard {
             Ok(asked) => asked,
             Err(problem) => return self.refuse(problem),
         };
+        let arrival = match self.look(asked).await {
+            Looked::Runs(arrival) => *arrival,
+            Looked::Known(known) => return reply::to(known, &self.0.options.problems),
+        };
         let (reply, answer) = oneshot::channel();
-        let run = carry_out(asked, reply);
+        let run = carry_out(arrival, reply);
         // From here on a client that goes away changes nothing: the task goes on without it.
         self.0.runs.spawn(async move {
             run.await;

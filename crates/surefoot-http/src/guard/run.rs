@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::admit::Asked;
 use super::answer::{Exchange, GIVEN_UP};
 use super::claim::shares_failure;
-use super::local::{Joined, Standing};
+use super::look::Arrival;
 use super::{BoxError, Guard, pass, reply};
 use crate::mark::{self, Status};
 use crate::observe::DoorEvent;
@@ -33,7 +33,7 @@ impl Guard {
     /// Claims the key of what was asked and carries it out, or tells what is known of it.
     pub(super) async fn carry_out<F, Fut, E>(
         &self,
-        asked: Asked,
+        arrival: Arrival,
         ambient: Ambient,
         call: F,
         mut reply: Reply,
@@ -42,6 +42,7 @@ impl Guard {
         Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
         E: Into<BoxError> + Send + 'static,
     {
+        let Arrival { asked, joined } = arrival;
         let Asked {
             new,
             policy,
@@ -52,25 +53,8 @@ impl Guard {
             return;
         }
         let request = Request::from_parts(head, Body::from(body));
-        let (lead, arrived) = match self.0.locals.join(&new) {
-            Joined::First(lead) => {
-                let arrived = self.claim(&new, policy.wait, &mut reply).await;
-                lead.tell(standing(&arrived));
-                (arrived.is_ok().then_some(lead), arrived)
-            }
-            Joined::Apart => (None, self.claim(&new, policy.wait, &mut reply).await),
-            Joined::Other(first) => {
-                let until = Instant::now() + policy.wait;
-                let arrived = match self.follow(first, until, &mut reply).await {
-                    Some(arrived) => arrived,
-                    None => {
-                        let left = until.saturating_duration_since(Instant::now());
-                        self.claim(&new, left, &mut reply).await
-                    }
-                };
-                (None, arrived)
-            }
-        };
+        let until = Instant::now() + policy.wait;
+        let (lead, arrived) = self.claim_together(&new, joined, until, &mut reply).await;
         match arrived {
             Ok(Arrived::Run(record)) => {
                 let exchange = Exchange::new(self.clone(), *record, policy, reply, lead);
@@ -185,15 +169,6 @@ impl Guard {
                 self.refuse(Problem::new(&INTERNAL, "the service failed"))
             }
         }
-    }
-}
-
-/// What the first arrival tells the others.
-fn standing(arrived: &Result<Arrived, StoreError>) -> Standing {
-    match arrived {
-        Ok(Arrived::Run(_)) => Standing::Running,
-        Ok(known) => Standing::Over(known.clone()),
-        Err(_) => Standing::Failed,
     }
 }
 

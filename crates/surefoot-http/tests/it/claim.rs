@@ -100,6 +100,29 @@ async fn who_waits_on_another_node_gets_the_answer_and_never_runs() {
     assert_eq!((front.ran(), other.ran()), (1, 0));
 }
 
+/// Whoever looked for the others may go away: one of them is the next first, and they do not all ask at once.
+#[tokio::test(start_paused = true)]
+async fn when_the_first_of_a_storm_goes_away_another_is_the_first() {
+    let front = front(RoutePolicy::default(), |_| async { answer(201, "done") });
+    assert_eq!(front.post("storm").await.status, 201);
+    front.faults.next(Verb::Request, Fault::Delay(seconds(2)));
+    front.faults.next(Verb::Begin, Fault::Delay(seconds(2)));
+    let first = tokio::spawn({
+        let front = front.clone();
+        async move { front.post("storm").await }
+    });
+    tokio::task::yield_now().await;
+    let leave = async {
+        tokio::time::sleep(seconds(1)).await;
+        first.abort();
+    };
+    let (told, ()) = tokio::join!(storm(&front, 1000), leave);
+    assert_eq!(told, vec![(201, Some("replayed".to_owned())); 1000]);
+    assert_eq!(front.ran(), 1);
+    let asked = [Verb::Begin, Verb::Request].map(|verb| front.faults.counts(verb).calls);
+    assert_eq!(asked, [2, 1]);
+}
+
 /// A storm is one question to the store, however large it is, and also when the store is away.
 #[tokio::test(start_paused = true)]
 async fn a_storm_asks_the_store_once() {
@@ -113,19 +136,24 @@ async fn a_storm_asks_the_store_once() {
         (front.ran(), front.faults.counts(Verb::Begin).calls),
         (1, 1)
     );
-    front.faults.next(Verb::Begin, Fault::Delay(seconds(2)));
+    let asked = || [Verb::Begin, Verb::Request].map(|verb| front.faults.counts(verb).calls);
+    front.faults.next(Verb::Request, Fault::Delay(seconds(2)));
     let told = storm(&front, 1000).await;
     assert_eq!(told, vec![(201, Some("replayed".to_owned())); 1000]);
-    assert_eq!(front.faults.counts(Verb::Begin).calls, 2);
+    assert_eq!(asked(), [1, 1]);
 
+    front.faults.next(Verb::Request, Fault::Before);
     for _ in 0..3 {
         front.faults.next(Verb::Begin, Fault::Before);
     }
     let told = storm(&front, 1000).await;
     assert_eq!(told, vec![(503, None); 1000]);
-    assert_eq!(front.faults.counts(Verb::Begin).calls, 5);
     assert_eq!(front.guard.drain(seconds(10)).await, 0);
-    assert_eq!(front.faults.counts(Verb::Request).calls, 1);
+    assert_eq!(
+        asked(),
+        [4, 3],
+        "the claim that may have been made is looked for"
+    );
 }
 
 /// Another request under the key is never answered from what this node is doing.

@@ -6,7 +6,7 @@ use surefoot_core::error::StoreError;
 use surefoot_core::port::{
     Forgotten, RequestDepth, RequestFilter, RequestHead, RequestWritten, Requests,
 };
-use surefoot_core::request::{Arrived, Identity, NewRequest, Request, RequestId, arrive};
+use surefoot_core::request::{Arrived, Identity, NewRequest, Request, RequestId};
 use surefoot_core::time::Timestamp;
 
 use super::store::PostgresStore;
@@ -16,20 +16,6 @@ use super::{request, request_forget, request_list};
 #[async_trait]
 impl Requests for PostgresStore {
     async fn begin(&self, new: &NewRequest, now: Timestamp) -> Result<Arrived, StoreError> {
-        // What does not run is answered by one look; what may run is decided by the claim.
-        if self.shared.requests_seen.again(&new.identity)
-            && let Some(known) = self.request(&new.identity).await?
-        {
-            match arrive(Some(&known), new, now) {
-                Arrived::Run(_) => {}
-                answer @ (Arrived::Replay { .. }
-                | Arrived::NotKept { .. }
-                | Arrived::Gone { .. }
-                | Arrived::Mismatch { .. }
-                | Arrived::Running { .. }
-                | Arrived::UnknownOutcome { .. }) => return Ok(answer),
-            }
-        }
         request::begin(self.caller(), Within::Store, new, now).await
     }
 

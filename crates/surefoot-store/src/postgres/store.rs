@@ -12,7 +12,6 @@ use super::group::Group;
 use super::migrate;
 use super::options::PostgresOptions;
 use super::schema::Schema;
-use crate::request_seen::RequestsSeen;
 
 /// Jobs in a PostgreSQL database of version 13 or newer, encoded in UTF8. Clones share its connections.
 ///
@@ -29,7 +28,6 @@ pub(super) struct Shared {
     pub(super) group: Arc<Group>,
     pub(super) connect: PgConnectOptions,
     pub(super) listen: Option<PgConnectOptions>,
-    pub(super) requests_seen: RequestsSeen,
 }
 
 impl std::fmt::Debug for PostgresStore {
@@ -81,7 +79,6 @@ impl PostgresStore {
                 group,
                 connect,
                 listen: options.listen()?,
-                requests_seen: RequestsSeen::default(),
             }),
         })
     }

@@ -6,7 +6,7 @@ use surefoot_core::error::StoreError;
 use surefoot_core::port::{
     Forgotten, RequestDepth, RequestFilter, RequestHead, RequestWritten, Requests,
 };
-use surefoot_core::request::{Arrived, Identity, NewRequest, Request, RequestId, arrive};
+use surefoot_core::request::{Arrived, Identity, NewRequest, Request, RequestId};
 use surefoot_core::time::Timestamp;
 
 use super::ledger::Ledger;
@@ -18,20 +18,6 @@ use crate::request_record::encode;
 #[async_trait]
 impl Requests for SqliteStore {
     async fn begin(&self, new: &NewRequest, now: Timestamp) -> Result<Arrived, StoreError> {
-        // What does not run is answered without a turn of the writer; what may run is decided there again.
-        if self.requests_seen().again(&new.identity)
-            && let Some(known) = self.request(&new.identity).await?
-        {
-            match arrive(Some(&known), new, now) {
-                Arrived::Run(_) => {}
-                answer @ (Arrived::Replay { .. }
-                | Arrived::NotKept { .. }
-                | Arrived::Gone { .. }
-                | Arrived::Mismatch { .. }
-                | Arrived::Running { .. }
-                | Arrived::UnknownOutcome { .. }) => return Ok(answer),
-            }
-        }
         let new = new.clone();
         self.call("begin", 1, Ordinary, move |ledger| {
             request::begin(ledger, &new, now)
@@ -49,7 +35,7 @@ impl Requests for SqliteStore {
 
     async fn request(&self, identity: &Identity) -> Result<Option<Request>, StoreError> {
         let identity = identity.clone();
-        self.read("request", move |view| request::known(view, &identity))
+        self.look("request", move |view| request::known(view, &identity))
             .await
     }
 

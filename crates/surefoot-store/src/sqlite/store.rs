@@ -15,7 +15,6 @@ use super::operation::Call;
 use super::readers::Readers;
 use super::schema;
 use super::writer::{self, Inbox, OPERATIONS_MAX};
-use crate::request_seen::RequestsSeen;
 
 /// Jobs in one SQLite file. Clones share its threads; the last one to go ends them after what was handed in is done.
 ///
@@ -31,7 +30,6 @@ struct Shared {
     path: PathBuf,
     inbox: Arc<Inbox>,
     readers: Readers,
-    requests_seen: RequestsSeen,
 }
 
 impl Drop for Shared {
@@ -104,10 +102,6 @@ impl SqliteStore {
         self.shared.readers.read("view", work).await
     }
 
-    pub(super) fn requests_seen(&self) -> &RequestsSeen {
-        &self.shared.requests_seen
-    }
-
     pub(super) fn inbox(&self) -> Arc<Inbox> {
         self.shared.inbox.clone()
     }
@@ -134,6 +128,15 @@ impl SqliteStore {
         work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.shared.readers.read(name, work).await
+    }
+
+    /// Runs a verb that is one look at one row by its key.
+    pub(super) async fn look<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        look: impl Fn(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.shared.readers.look(name, look).await
     }
 }
 
@@ -164,7 +167,6 @@ fn write_in_this_thread(path: PathBuf, opened: oneshot::Sender<Result<Shared, St
                 path,
                 inbox: inbox.clone(),
                 readers,
-                requests_seen: RequestsSeen::default(),
             })));
             writer::run(&connection, &inbox);
         }

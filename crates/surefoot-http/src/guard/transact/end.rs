@@ -208,8 +208,8 @@ impl<T: RequestTransactions> Exchange<T> {
     ) {
         slot.committed();
         self.saw(&end);
-        if let Some(lead) = &self.lead {
-            lead.tell(Standing::Over(self.guard.told(next)));
+        if let Some(lead) = self.lead {
+            lead.end(|| self.guard.told(next));
         }
         tell(self.reply, response);
     }

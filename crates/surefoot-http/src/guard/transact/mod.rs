@@ -18,6 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::admit::Asked;
 use super::local::{Joined, Lead, Standing};
+use super::look::Arrival;
 use super::run::{AWAY_RETRY_AFTER, Reply, tell};
 use super::{BoxError, Guard, reply};
 use crate::context::RequestContext;
@@ -52,7 +53,7 @@ impl Guard {
     /// Claims the key of what was asked in a transaction and carries it out there, or tells what is known of it.
     pub(super) async fn carry_out_in<T, F, Fut, E>(
         &self,
-        asked: Asked,
+        arrival: Arrival,
         ambient: Ambient,
         transactions: Arc<T>,
         call: F,
@@ -63,6 +64,7 @@ impl Guard {
         Fut: Future<Output = Result<Response<Body>, E>> + Send + 'static,
         E: Into<BoxError> + Send + 'static,
     {
+        let Arrival { asked, joined } = arrival;
         let Asked {
             new,
             policy,
@@ -73,24 +75,8 @@ impl Guard {
             return;
         }
         let until = Instant::now() + policy.wait;
-        let (lead, opened) = match self.0.locals.join(&new) {
-            Joined::First(lead) => {
-                let opened = self.open(&*transactions, &new, until, &mut reply).await;
-                lead.tell(standing(&opened));
-                (opened.is_ok().then_some(lead), opened)
-            }
-            Joined::Apart => (
-                None,
-                self.open(&*transactions, &new, until, &mut reply).await,
-            ),
-            Joined::Other(first) => match self.follow(first, until, &mut reply).await {
-                Some(arrived) => (None, arrived.map(Opened::Known)),
-                None => (
-                    None,
-                    self.open(&*transactions, &new, until, &mut reply).await,
-                ),
-            },
-        };
+        let opened = self.open_together(&*transactions, &new, joined, until, &mut reply);
+        let (lead, opened) = opened.await;
         match opened {
             Ok(Opened::Run {
                 request: record,
@@ -120,6 +106,32 @@ impl Guard {
                     "a request was refused because no transaction could be opened for it"
                 );
                 tell(reply, self.away());
+            }
+        }
+    }
+
+    /// Opens a transaction as the first of several arrivals on this node, or shares what the first is told.
+    async fn open_together<T: RequestTransactions, C>(
+        &self,
+        transactions: &T,
+        new: &NewRequest,
+        mut joined: Joined,
+        until: Instant,
+        client: &mut tokio::sync::oneshot::Sender<C>,
+    ) -> (Option<Lead>, Result<Opened<T::Transaction>, StoreError>) {
+        loop {
+            match joined {
+                Joined::First(lead) => {
+                    let opened = self.open(transactions, new, until, client).await;
+                    lead.tell(standing(&opened));
+                    return (opened.is_ok().then_some(lead), opened);
+                }
+                Joined::Apart => return (None, self.open(transactions, new, until, client).await),
+                Joined::Other(first) => match self.follow(first, until, client).await {
+                    Some(arrived) => return (None, arrived.map(Opened::Known)),
+                    // One of those who followed is the next first.
+                    None => joined = self.0.locals.join(new),
+                },
             }
         }
     }

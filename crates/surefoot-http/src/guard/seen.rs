@@ -1,6 +1,6 @@
-//! Which requests came lately to this store. A repetition is then answered by one look at the primary key, on SQLite by a
-//! reader, and never waits for a writer; a request that was not seen is claimed at once, and spared a look that finds nothing.
-//! It is a hint: what is true is in the database, and the claim decides again.
+//! Which requests came lately to this node. A repetition is then answered by one look, without a task of its own and never
+//! behind a writer; a request that was not seen is claimed at once, and spared a look that finds nothing. It is a hint: what
+//! is true is on record, and the claim decides again.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -11,8 +11,9 @@ use surefoot_core::request::Identity;
 /// How many requests one generation remembers; the one before it is remembered besides. About 1 MiB in all.
 const GENERATION_MAX: usize = 32_768;
 
+/// The requests that came lately.
 #[derive(Default)]
-pub(crate) struct RequestsSeen {
+pub(super) struct Seen {
     hash: RandomState,
     generations: Mutex<Generations>,
 }
@@ -23,9 +24,9 @@ struct Generations {
     old: HashSet<u64>,
 }
 
-impl RequestsSeen {
+impl Seen {
     /// Whether it came lately; from here on it did.
-    pub(crate) fn again(&self, identity: &Identity) -> bool {
+    pub(super) fn again(&self, identity: &Identity) -> bool {
         let hash = self.hash.hash_one(identity);
         let mut seen = self
             .generations
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn what_came_lately_is_known_and_no_more_than_two_generations() {
-        let seen = RequestsSeen::default();
+        let seen = Seen::default();
         for key in 0..2 * GENERATION_MAX {
             assert!(!seen.again(&identity(key)), "{key}");
             assert!(seen.again(&identity(key)), "{key}");

@@ -24,6 +24,7 @@ const REPEATED: u64 = 1000;
 enum Pair {
     FreshByHand,
     ReplayedSelect,
+    ReplayedSelectAtOnce,
     FreshBare,
     ReplayedBare,
 }
@@ -35,13 +36,15 @@ enum Form {
     Replayed,
     ByHand,
     Select,
+    SelectAtOnce,
     Bare,
 }
 
 impl Pair {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::FreshByHand,
         Self::ReplayedSelect,
+        Self::ReplayedSelectAtOnce,
         Self::FreshBare,
         Self::ReplayedBare,
     ];
@@ -50,16 +53,25 @@ impl Pair {
         match self {
             Self::FreshByHand => (Form::Fresh, Form::ByHand),
             Self::ReplayedSelect => (Form::Replayed, Form::Select),
+            Self::ReplayedSelectAtOnce => (Form::Replayed, Form::SelectAtOnce),
             Self::FreshBare => (Form::Fresh, Form::Bare),
             Self::ReplayedBare => (Form::Replayed, Form::Bare),
         }
+    }
+
+    /// Whether it is a question on this database. A connection of PostgreSQL blocks no thread in any case.
+    const fn is_asked(self, ground: &Ground) -> bool {
+        !matches!(
+            (self, ground),
+            (Self::ReplayedSelectAtOnce, Ground::Postgres { .. })
+        )
     }
 
     const fn aim(self) -> Aim {
         match self {
             Self::FreshByHand => Aim::Share(0.85),
             Self::ReplayedSelect => Aim::Share(0.9),
-            Self::FreshBare | Self::ReplayedBare => Aim::None,
+            Self::ReplayedSelectAtOnce | Self::FreshBare | Self::ReplayedBare => Aim::None,
         }
     }
 }
@@ -71,13 +83,14 @@ impl Form {
             Self::Replayed => "a request that is replayed",
             Self::ByHand => "the handler, INSERT and UPDATE by hand",
             Self::Select => "SELECT by primary key",
+            Self::SelectAtOnce => "SELECT on the caller's thread",
             Self::Bare => "the handler alone",
         }
     }
 }
 
 pub(super) async fn measure(ground: &Ground, effort: Effort, rows: &mut Vec<Row>) -> Outcome<()> {
-    for pair in Pair::ALL {
+    for pair in Pair::ALL.into_iter().filter(|pair| pair.is_asked(ground)) {
         let (ours, raw) = pair.forms();
         let (mut our_latencies, mut raw_latencies) = (Latencies::default(), Latencies::default());
         let compared = compare(
@@ -134,7 +147,7 @@ fn at(ours: &Latencies, raw: &Latencies, share: f64) -> Compared {
 async fn asked(ground: &Ground, form: Form, lasts: Duration) -> Outcome<Asked> {
     let place = ground.place().await?;
     let floor = match form {
-        Form::ByHand | Form::Select => {
+        Form::ByHand | Form::Select | Form::SelectAtOnce => {
             Some(place.request_floor(u32::try_from(CONNECTIONS)?).await?)
         }
         Form::Fresh | Form::Replayed | Form::Bare => None,
@@ -142,10 +155,14 @@ async fn asked(ground: &Ground, form: Form, lasts: Duration) -> Outcome<Asked> {
     let running = match (form, floor.clone()) {
         (Form::ByHand, Some(floor)) => door::by_hand(floor).await?,
         (Form::Select, Some(floor)) => door::selecting(floor).await?,
+        (Form::SelectAtOnce, Some(floor)) => door::selecting(floor.at_once()).await?,
         (Form::Fresh | Form::Replayed, _) => door::guarded(&place.ports().await?).await?,
-        (Form::Bare, _) | (Form::ByHand | Form::Select, None) => door::bare().await?,
+        (Form::Bare, _) | (Form::ByHand | Form::Select | Form::SelectAtOnce, None) => {
+            door::bare().await?
+        }
     };
-    if let Some(floor) = floor.filter(|_| form == Form::Select) {
+    let selects = matches!(form, Form::Select | Form::SelectAtOnce);
+    if let Some(floor) = floor.filter(|_| selects) {
         for number in 0..REPEATED {
             floor.claim(repeated(number)).await?;
             floor.finish(repeated(number), vec![b'x'; 100]).await?;
@@ -157,10 +174,10 @@ async fn asked(ground: &Ground, form: Form, lasts: Duration) -> Outcome<Asked> {
     let expected = match form {
         Form::Fresh => Expected::Executed,
         Form::Replayed => Expected::Replayed,
-        Form::ByHand | Form::Select | Form::Bare => Expected::Created,
+        Form::ByHand | Form::Select | Form::SelectAtOnce | Form::Bare => Expected::Created,
     };
     let key = match form {
-        Form::Replayed | Form::Select => repeated,
+        Form::Replayed | Form::Select | Form::SelectAtOnce => repeated,
         Form::Fresh | Form::ByHand | Form::Bare => fresh,
     };
     let asked = ask(

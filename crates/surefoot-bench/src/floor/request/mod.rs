@@ -55,6 +55,14 @@ impl RequestFloor {
             .map(Self::Postgres)
     }
 
+    /// The same, and it reads on the caller's thread where a read blocks one.
+    pub(crate) fn at_once(self) -> Self {
+        match self {
+            Self::Sqlite(requests) => Self::Sqlite(requests.at_once()),
+            Self::Postgres(pool) => Self::Postgres(pool),
+        }
+    }
+
     /// Claims a key. Answers whether it was free.
     pub(crate) async fn claim(&self, key: String) -> Outcome<bool> {
         match self {

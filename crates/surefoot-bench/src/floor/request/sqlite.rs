@@ -1,4 +1,5 @@
-//! On SQLite: one connection that writes, a few that read, on the threads that block.
+//! On SQLite: one connection that writes, a few that read, on the threads that block, as a service does it that must not hold
+//! up its runtime; or on the caller's thread, which is quicker and holds it up while the disk is slow.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,6 +54,7 @@ const READERS: usize = 3;
 pub(crate) struct Requests {
     writer: Arc<Mutex<Connection>>,
     readers: Arc<[Mutex<Connection>; READERS]>,
+    reads_at_once: bool,
 }
 
 impl Requests {
@@ -65,7 +67,16 @@ impl Requests {
         Ok(Self {
             readers: Arc::new([reader()?, reader()?, reader()?]),
             writer: Arc::new(Mutex::new(writer)),
+            reads_at_once: false,
         })
+    }
+
+    /// The same, and it reads on the caller's thread.
+    pub(super) fn at_once(self) -> Self {
+        Self {
+            reads_at_once: true,
+            ..self
+        }
     }
 
     pub(super) async fn claim(&self, key: String) -> Outcome<bool> {
@@ -89,16 +100,25 @@ impl Requests {
     }
 
     pub(super) async fn stored(&self, key: String) -> Outcome<Option<Vec<u8>>> {
-        let readers = Arc::clone(&self.readers);
-        tokio::task::spawn_blocking(move || {
-            let reader = &readers[fastrand::usize(..READERS)];
-            let connection = reader.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut stored = connection.prepare_cached(STORED)?;
-            let body: Option<Option<Vec<u8>>> =
-                stored.query_row([key], |row| row.get(0)).optional()?;
-            Ok(body.flatten())
-        })
-        .await?
+        if self.reads_at_once {
+            return self.read(&key);
+        }
+        let requests = self.clone();
+        tokio::task::spawn_blocking(move || requests.read(&key)).await?
+    }
+
+    fn read(&self, key: &str) -> Outcome<Option<Vec<u8>>> {
+        let free = self
+            .readers
+            .iter()
+            .find_map(|reader| reader.try_lock().ok());
+        let connection = free.unwrap_or_else(|| {
+            let reader = &self.readers[fastrand::usize(..READERS)];
+            reader.lock().unwrap_or_else(PoisonError::into_inner)
+        });
+        let mut stored = connection.prepare_cached(STORED)?;
+        let body: Option<Option<Vec<u8>>> = stored.query_row([key], |row| row.get(0)).optional()?;
+        Ok(body.flatten())
     }
 
     async fn write<T: Send + 'static>(

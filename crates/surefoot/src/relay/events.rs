@@ -26,7 +26,7 @@ pub enum RelayEvent<'a> {
         /// From its append to its delivery.
         age: Duration,
     },
-    /// A try failed; the message and those behind it under its key wait.
+    /// A try was not known to succeed; the message and those behind it under its key wait.
     Failed {
         /// Which sink.
         sink: &'a SinkName,
@@ -34,6 +34,8 @@ pub enum RelayEvent<'a> {
         message: &'a MessageId,
         /// Why.
         error: &'a ErrorText,
+        /// Whether the sink may have it all the same.
+        unknown: bool,
         /// How many tries failed so far.
         failed: u32,
         /// When it is tried again.
@@ -47,6 +49,8 @@ pub enum RelayEvent<'a> {
         message: &'a MessageId,
         /// Why.
         error: &'a ErrorText,
+        /// Whether the sink may have it all the same.
+        unknown: bool,
     },
     /// A mark under a lease that is not held any more was refused: another relay delivers the message, perhaps again.
     StaleMark {

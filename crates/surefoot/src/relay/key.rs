@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use surefoot_core::classify::Class;
 use surefoot_core::failure::Failure;
 use surefoot_core::message::{NextDelivery, Proof, delivered_or_not, given_back, lost_too_often};
 use surefoot_core::port::{DeliveryId, Mark, Marked, TakenDelivery, TakenKey};
@@ -30,13 +31,13 @@ impl Held {
     pub(super) async fn deliver(self) {
         for taken in &self.key.deliveries {
             let begun = Instant::now();
-            let next = match self.unbearable(taken) {
-                Some(next) => next,
+            let (next, unknown) = match self.unbearable(taken) {
+                Some(next) => (next, true),
                 None if self.has_room() && !self.line.is_draining() => self.attempt(taken).await,
-                None => given_back(taken.failed, self.line.clock.now()),
+                None => (given_back(taken.failed, self.line.clock.now()), false),
             };
             let ended = matches!(next, NextDelivery::Delivered { .. });
-            if !self.mark(taken, next, begun.elapsed()).await || !ended {
+            if !self.mark(taken, next, unknown, begun.elapsed()).await || !ended {
                 return;
             }
         }
@@ -63,10 +64,15 @@ impl Held {
         lost_too_often(taken.failed, taken.lost, &self.line.policy, now)
     }
 
-    async fn attempt(&self, taken: &TakenDelivery) -> NextDelivery {
+    /// What follows from one try, and whether the sink may have the message although it did not say so.
+    async fn attempt(&self, taken: &TakenDelivery) -> (NextDelivery, bool) {
         let answer = self.answer(taken).await;
+        let unknown = answer
+            .as_ref()
+            .is_err_and(|failure| failure.class == Class::Unknown);
         let (line, now) = (&self.line, self.line.clock.now());
-        delivered_or_not(answer, taken.failed, &line.policy, now, line.dice.roll())
+        let next = delivered_or_not(answer, taken.failed, &line.policy, now, line.dice.roll());
+        (next, unknown)
     }
 
     /// What the sink says, in a task of its own, so that a panic ends that task alone.
@@ -87,7 +93,13 @@ impl Held {
     }
 
     /// Writes down how it went, for as long as the lease lasts; answers whether it applies.
-    async fn mark(&self, taken: &TakenDelivery, next: NextDelivery, took: Duration) -> bool {
+    async fn mark(
+        &self,
+        taken: &TakenDelivery,
+        next: NextDelivery,
+        unknown: bool,
+        took: Duration,
+    ) -> bool {
         let line = &self.line;
         let mark = Mark {
             delivery: DeliveryId {
@@ -104,7 +116,7 @@ impl Held {
                 Ok(marked) => {
                     return match marked.first() {
                         Some(Marked::Applied | Marked::Already) => {
-                            self.tell(taken, &mark.next, took);
+                            self.tell(taken, &mark.next, unknown, took);
                             true
                         }
                         Some(Marked::Stale) | None => {
@@ -128,7 +140,7 @@ impl Held {
         false
     }
 
-    fn tell(&self, taken: &TakenDelivery, next: &NextDelivery, took: Duration) {
+    fn tell(&self, taken: &TakenDelivery, next: &NextDelivery, unknown: bool, took: Duration) {
         let (sink, message) = (&self.line.sink_name, &taken.message.id);
         let event = match next {
             NextDelivery::Delivered { at, proof } => RelayEvent::Delivered {
@@ -148,6 +160,7 @@ impl Held {
                 sink,
                 message,
                 error,
+                unknown,
                 failed: *failed,
                 due_at: *due_at,
             },
@@ -155,6 +168,7 @@ impl Held {
                 sink,
                 message,
                 error,
+                unknown,
             },
         };
         self.line.observer.on(&event);

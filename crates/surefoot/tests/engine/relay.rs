@@ -44,15 +44,27 @@ impl RelayObserver for World {
                 format!("delivered {message} {}", proof.as_str())
             }
             RelayEvent::Failed {
-                message, failed, ..
-            } => format!("failed {message} {failed}"),
-            RelayEvent::Parked { message, error, .. } => format!("parked {message} {error}"),
+                message,
+                failed,
+                unknown,
+                ..
+            } => format!("failed {message} {failed}{}", doubt(*unknown)),
+            RelayEvent::Parked {
+                message,
+                error,
+                unknown,
+                ..
+            } => format!("parked {message} {error}{}", doubt(*unknown)),
             RelayEvent::StaleMark { message, .. } => format!("stale {message}"),
             RelayEvent::MarkDropped { message, .. } => format!("dropped {message}"),
             RelayEvent::StoreError { verb, .. } => format!("store {verb}"),
         };
         self.events.lock().unwrap().push(line);
     }
+}
+
+fn doubt(unknown: bool) -> &'static str {
+    if unknown { ", or not" } else { "" }
 }
 
 impl World {
@@ -344,6 +356,14 @@ async fn a_silent_sink_and_one_that_panics_are_tried_again() {
     assert_eq!(error.as_str(), "the sink panicked");
     sleep(s(6)).await;
     assert!(world.is("x", DeliveryStateName::Delivered).await);
+    assert_eq!(
+        world.events(),
+        [
+            "failed x 1, or not",
+            "failed x 2, or not",
+            "delivered x kept"
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -449,6 +469,12 @@ async fn a_message_that_kills_its_relays_is_parked() {
         "its holder was lost 5 times while it was being delivered"
     );
     assert!(world.is("b-1", DeliveryStateName::Delivered).await);
+    let told = world.events();
+    let parked = told.iter().find(|event| event.starts_with("parked"));
+    assert!(
+        parked.is_some_and(|event| event.ends_with("delivered, or not")),
+        "{told:?}"
+    );
 }
 
 /// A process that was stopped between a take and its calls wakes up when another relay has the key.

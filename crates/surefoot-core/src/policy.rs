@@ -8,7 +8,7 @@ use crate::timeouts::TimeoutLadder;
 
 /// What the author of a kind declares for an attempt of which nobody knows whether it did something. It stands on the
 /// lease, and decides where the job has no effect on record; each effect has its own word, which is
-/// [`Unknown`](crate::effect::Unknown).
+/// [`EffectRecovery`](crate::effect::EffectRecovery).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Recovery {
     /// The provider deduplicates by key: send again under the same key.

@@ -2,7 +2,7 @@
 //! job has none, its attempts do, taken together: an attempt that failed says nothing about the one before it, and only a
 //! success or a person settles what it left open.
 
-use surefoot_core::effect::{Effect, Unknown};
+use surefoot_core::effect::{Effect, EffectRecovery};
 use surefoot_core::job::AttemptOutcome;
 use surefoot_core::port::{Action, ActionVerb, JobRecord};
 use surefoot_core::time::Timestamp;
@@ -12,7 +12,7 @@ use surefoot_core::time::Timestamp;
 pub fn may_have_happened(record: &JobRecord, effects: &[Effect]) -> bool {
     let mut outside = effects
         .iter()
-        .filter(|effect| effect.terms.unknown != Unknown::Step)
+        .filter(|effect| effect.terms.recovery != EffectRecovery::Step)
         .peekable();
     if outside.peek().is_none() {
         return left_open(record);

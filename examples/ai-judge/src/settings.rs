@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use surefoot::checklist::{Answers, Checklist, EffectAnswers};
 use surefoot::core::backoff::{Backoff, Jitter};
-use surefoot::core::effect::Unknown;
+use surefoot::core::effect::EffectRecovery;
 use surefoot::{JobPolicy, Recovery};
 use surefoot_policy::Policy;
 
@@ -98,14 +98,14 @@ impl Settings {
     /// # Errors
     /// A kind whose name does not fit.
     pub fn checklist(&self) -> Result<Checklist, Fault> {
-        let (policy, unknown) = (self.model_policy(), Unknown::Repeatable);
+        let (policy, recovery) = (self.model_policy(), EffectRecovery::Repeatable);
         let answers = Answers {
             side_effect: Some("asks the model, which bills each question".to_owned()),
             effects: vec![EffectAnswers {
                 name: grading::EFFECT.to_owned(),
-                unknown,
+                recovery,
                 verify: None,
-                call: Some(policy.call_facts(model::NAME, unknown)),
+                call: Some(policy.call_facts(model::NAME, recovery)),
             }],
             alert: Some(
                 "the course team, by surefoot_dead_letters at the operators' port".to_owned(),

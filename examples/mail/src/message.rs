@@ -2,7 +2,7 @@
 //! means depends on what a second copy would do to its reader.
 
 use serde::{Deserialize, Serialize};
-use surefoot::core::effect::Unknown;
+use surefoot::core::effect::EffectRecovery;
 use surefoot::core::id::ProviderKey;
 use surefoot::{AtMostOnce, Cx, Job, Outcome, Repeatable, Verify};
 
@@ -38,11 +38,11 @@ impl Class {
 
     /// What it means that nobody knows whether it was sent.
     #[must_use]
-    pub const fn unknown(self, settings: &Settings) -> Unknown {
+    pub const fn recovery(self, settings: &Settings) -> EffectRecovery {
         match self {
-            Self::Marketing => Unknown::Repeatable,
-            Self::OneTimeCode => Unknown::AtMostOnce,
-            Self::Receipt => Unknown::Verify {
+            Self::Marketing => EffectRecovery::Repeatable,
+            Self::OneTimeCode => EffectRecovery::AtMostOnce,
+            Self::Receipt => EffectRecovery::Verify {
                 settles_within: settings.settles,
             },
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use surefoot::checklist::{Answers, Checklist, EffectAnswers, FaultName, VerifyFacts, Waiver};
 use surefoot::core::backoff::{Backoff, Jitter};
-use surefoot::core::effect::Unknown;
+use surefoot::core::effect::EffectRecovery;
 use surefoot::{JobPolicy, VerifyPlan};
 use surefoot_policy::Policy;
 
@@ -99,14 +99,14 @@ impl Settings {
     pub fn checklist(&self) -> Result<Checklist, Fault> {
         let policy = self.provider_policy();
         let effect = |class: Class| {
-            let unknown = class.unknown(self);
+            let recovery = class.recovery(self);
             let (what, plan) = ("GET /messages/{key}".to_owned(), self.plan());
             EffectAnswers {
                 name: class.effect().to_owned(),
-                unknown,
-                verify: matches!(unknown, Unknown::Verify { .. })
+                recovery,
+                verify: matches!(recovery, EffectRecovery::Verify { .. })
                     .then_some(VerifyFacts { what, plan }),
-                call: Some(policy.call_facts(provider::NAME, unknown)),
+                call: Some(policy.call_facts(provider::NAME, recovery)),
             }
         };
         let answers = Answers {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use surefoot::checklist::{Answers, Checklist, EffectAnswers, VerifyFacts};
 use surefoot::core::backoff::{Backoff, Jitter};
-use surefoot::core::effect::{Unknown, VerifyPlan};
+use surefoot::core::effect::{EffectRecovery, VerifyPlan};
 use surefoot::core::id::ProviderKey;
 use surefoot::{Cx, Job, JobPolicy, Outcome, SameKey, Verify};
 use surefoot_policy::Policy;
@@ -98,22 +98,22 @@ pub async fn refund(job: Refund, cx: Cx, psp: Psp, provider: Provider) -> Outcom
 /// # Errors
 /// A kind whose name does not fit.
 pub fn checklist(provider: Provider, psp: &Policy) -> Result<Checklist, Fault> {
-    let (unknown, verify) = match provider {
+    let (recovery, verify) = match provider {
         Provider::Answers => {
             let settles_within = SETTLES_WITHIN;
             let (what, plan) = ("GET /effects/{key}".to_owned(), plan());
             let verify = Some(VerifyFacts { what, plan });
-            (Unknown::Verify { settles_within }, verify)
+            (EffectRecovery::Verify { settles_within }, verify)
         }
-        Provider::KeepsKeysFor(ttl) => (Unknown::SameKey { ttl: Some(ttl) }, None),
+        Provider::KeepsKeysFor(ttl) => (EffectRecovery::SameKey { ttl: Some(ttl) }, None),
     };
     let answers = Answers {
         side_effect: Some("pays the customer back".to_owned()),
         effects: vec![EffectAnswers {
             name: EFFECT.to_owned(),
-            unknown,
+            recovery,
             verify,
-            call: Some(psp.call_facts(PSP, unknown)),
+            call: Some(psp.call_facts(PSP, recovery)),
         }],
         alert: Some("pages the payments team".to_owned()),
         waivers: Vec::new(),

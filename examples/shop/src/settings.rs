@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use surefoot::checklist::{Answers, Checklist, EffectAnswers, VerifyFacts};
 use surefoot::core::backoff::{Backoff, Jitter};
-use surefoot::core::effect::Unknown;
+use surefoot::core::effect::EffectRecovery;
 use surefoot::{JobPolicy, Recovery, VerifyPlan};
 use surefoot_policy::fallback::{FallbackKind, FallbackOptions};
 use surefoot_policy::{Criticality, Policy};
@@ -169,19 +169,19 @@ impl Settings {
     /// A kind whose name does not fit.
     pub fn checklist(&self) -> Result<Checklist, Fault> {
         let policy = self.provider_policy();
-        let unknown = Unknown::Verify {
+        let recovery = EffectRecovery::Verify {
             settles_within: self.settles_within(),
         };
         let charge = Answers {
             side_effect: Some("takes the money of an order".to_owned()),
             effects: vec![EffectAnswers {
                 name: charge::EFFECT.to_owned(),
-                unknown,
+                recovery,
                 verify: Some(VerifyFacts {
                     what: "GET /charges/{key}".to_owned(),
                     plan: self.ask_plan(),
                 }),
-                call: Some(policy.call_facts(provider::NAME, unknown)),
+                call: Some(policy.call_facts(provider::NAME, recovery)),
             }],
             alert: Some(
                 "pages the payments team, by surefoot_dead_letters at the operators' port"

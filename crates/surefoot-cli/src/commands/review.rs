@@ -127,7 +127,9 @@ fn of_kind(facts: &KindFacts) -> ReviewedKind {
     ReviewedKind {
         kind: facts.kind.clone(),
         dependency: facts.call.as_ref().map(|call| call.dependency.clone()),
-        recovery: facts.unknown.map(surefoot_core::effect::Unknown::as_str),
+        recovery: facts
+            .recovery
+            .map(surefoot_core::effect::EffectRecovery::as_str),
         answers: answers.into_iter().map(Answered::from).collect(),
         worst: Worst {
             attempts_max: facts.policy.attempts_max,

@@ -59,7 +59,7 @@ fn who_is_told_of_every_kind_is_said_once() {
     let kind = Kind::new("grade").unwrap();
     let facts = config.kinds[&kind].facts(&kind, config.alert.as_deref());
     assert_eq!(facts.alert.as_deref(), Some("pages operations"));
-    assert_eq!((facts.side_effect, facts.unknown), (None, None));
+    assert_eq!((facts.side_effect, facts.recovery), (None, None));
 }
 
 #[test]

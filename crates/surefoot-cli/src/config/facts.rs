@@ -1,7 +1,7 @@
 //! What the checklist of core wants to know, from what the file says. It states facts and judges none.
 
 use surefoot_core::checklist::{CallFacts, DependencyFacts, KindFacts, VerifyFacts};
-use surefoot_core::effect::Unknown;
+use surefoot_core::effect::EffectRecovery;
 use surefoot_core::id::Kind;
 use surefoot_core::policy::{JobPolicy, Recovery};
 
@@ -15,7 +15,7 @@ impl JobKind {
         KindFacts {
             kind: kind.to_string(),
             side_effect: side_effect(answers.effect.as_deref(), request),
-            unknown: unknown(&self.policy, request),
+            recovery: recovery(&self.policy, request),
             verify: request.and_then(verify),
             policy: self.policy.clone(),
             call: request.map(call),
@@ -43,12 +43,12 @@ fn side_effect(words: Option<&str>, request: Option<&Request>) -> Option<String>
     }
 }
 
-fn unknown(policy: &JobPolicy, request: Option<&Request>) -> Option<Unknown> {
+fn recovery(policy: &JobPolicy, request: Option<&Request>) -> Option<EffectRecovery> {
     match (request, policy.recovery) {
-        (Some(request), _) => Some(request.recovery.unknown()),
-        (None, Some(Recovery::SameKey)) => Some(Unknown::SameKey { ttl: None }),
-        (None, Some(Recovery::AtMostOnce)) => Some(Unknown::AtMostOnce),
-        (None, Some(Recovery::Repeatable)) => Some(Unknown::Repeatable),
+        (Some(request), _) => Some(request.recovery.effect()),
+        (None, Some(Recovery::SameKey)) => Some(EffectRecovery::SameKey { ttl: None }),
+        (None, Some(Recovery::AtMostOnce)) => Some(EffectRecovery::AtMostOnce),
+        (None, Some(Recovery::Repeatable)) => Some(EffectRecovery::Repeatable),
         (None, None) => None,
     }
 }
@@ -68,10 +68,10 @@ fn verify(request: &Request) -> Option<VerifyFacts> {
 
 fn call(request: &Request) -> CallFacts {
     let dependency = &request.dependency;
-    let (name, unknown) = (dependency.name.as_str(), request.recovery.unknown());
+    let (name, recovery) = (dependency.name.as_str(), request.recovery.effect());
     CallFacts {
         time_max: request.call_max,
-        ..dependency.policy.call_facts(name, unknown)
+        ..dependency.policy.call_facts(name, recovery)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::Method;
 use surefoot_core::backoff::{Backoff, Jitter};
 use surefoot_core::checklist::time_max;
-use surefoot_core::effect::{EffectTerms, Unknown, VerifyPlan};
+use surefoot_core::effect::{EffectRecovery, EffectTerms, VerifyPlan};
 use surefoot_core::policy::{JobPolicy, Recovery};
 use toml::de::DeValue;
 
@@ -58,12 +58,12 @@ pub(crate) struct Verification {
 
 impl CallRecovery {
     /// The same in core's words.
-    pub(crate) const fn unknown(&self) -> Unknown {
+    pub(crate) const fn effect(&self) -> EffectRecovery {
         match self {
-            Self::SameKey { ttl } => Unknown::SameKey { ttl: *ttl },
-            Self::AtMostOnce => Unknown::AtMostOnce,
-            Self::Repeatable => Unknown::Repeatable,
-            Self::Verify(verification) => Unknown::Verify {
+            Self::SameKey { ttl } => EffectRecovery::SameKey { ttl: *ttl },
+            Self::AtMostOnce => EffectRecovery::AtMostOnce,
+            Self::Repeatable => EffectRecovery::Repeatable,
+            Self::Verify(verification) => EffectRecovery::Verify {
                 settles_within: verification.settles_within,
             },
         }
@@ -272,7 +272,7 @@ pub(super) fn check(
     policy: &JobPolicy,
 ) -> Option<()> {
     let terms = EffectTerms {
-        unknown: recovery.unknown(),
+        recovery: recovery.effect(),
         timeout: call_max,
     };
     let mut faults = terms.validate(policy.lease);

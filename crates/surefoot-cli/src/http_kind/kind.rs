@@ -111,7 +111,7 @@ impl HttpKind {
         };
         let send = |attempt| self.send(cx, payload, key, attempt);
         let called = self.ambient(cx).scope(self.live.call(&meta, send)).await;
-        let second_call_matters = self.request.recovery.unknown().second_call_matters();
+        let second_call_matters = self.request.recovery.effect().second_call_matters();
         called.map_err(|error| told::failure(&self.request.dependency, second_call_matters, error))
     }
 

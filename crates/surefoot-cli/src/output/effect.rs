@@ -27,7 +27,7 @@ pub(super) fn effects_table(effects: &[Effect]) -> Option<Table> {
                 .map(ToString::to_string)
                 .unwrap_or_default(),
             effect.key().to_string(),
-            effect.terms.unknown.as_str().to_owned(),
+            effect.terms.recovery.as_str().to_owned(),
             effect.sends.to_string(),
             effect.state_name().as_str().to_owned(),
             since,

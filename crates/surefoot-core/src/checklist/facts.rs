@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::effect::{Unknown, VerifyPlan};
+use crate::effect::{EffectRecovery, VerifyPlan};
 use crate::policy::JobPolicy;
 
 use super::FaultName;
@@ -15,7 +15,7 @@ pub struct KindFacts {
     /// What it does outside, in words or as the request that it sends; `None` when nobody said.
     pub side_effect: Option<String>,
     /// What an unknown outcome means; `None` when nobody said.
-    pub unknown: Option<Unknown>,
+    pub recovery: Option<EffectRecovery>,
     /// How the provider is asked, where it is.
     pub verify: Option<VerifyFacts>,
     /// How the kind is run.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::question::{Answer, Question, answers};
 use super::worst::horizon;
 use super::{KindFacts, Waiver, written};
-use crate::effect::{EffectTerms, Unknown};
+use crate::effect::{EffectRecovery, EffectTerms};
 use crate::timeouts::TimeoutLadder;
 
 /// Something that is unanswered or contradictory.
@@ -204,7 +204,7 @@ fn layers(kind: &KindFacts) -> Option<Fault> {
 }
 
 fn retention(kind: &KindFacts) -> Option<Fault> {
-    let Some(Unknown::SameKey { ttl: Some(ttl) }) = kind.unknown else {
+    let Some(EffectRecovery::SameKey { ttl: Some(ttl) }) = kind.recovery else {
         return None;
     };
     let horizon = horizon(kind);
@@ -222,7 +222,7 @@ fn retention(kind: &KindFacts) -> Option<Fault> {
 }
 
 fn at_most_once(kind: &KindFacts) -> Option<Fault> {
-    (kind.unknown == Some(Unknown::AtMostOnce) && kind.policy.attempts_max > 1).then(|| {
+    (kind.recovery == Some(EffectRecovery::AtMostOnce) && kind.policy.attempts_max > 1).then(|| {
         fault(
             FaultName::AtMostOnceRetries,
             format!(
@@ -253,15 +253,15 @@ fn deadline(kind: &KindFacts) -> Option<Fault> {
 }
 
 fn verification(kind: &KindFacts) -> Vec<Fault> {
-    let Some(unknown) = kind.unknown else {
+    let Some(recovery) = kind.recovery else {
         return Vec::new();
     };
     let timeout = kind
         .call
         .as_ref()
         .map_or(kind.policy.timeout, |call| call.time_max);
-    let mut texts = EffectTerms { unknown, timeout }.validate(kind.policy.lease);
-    if let (Unknown::Verify { settles_within }, Some(verify)) = (unknown, &kind.verify) {
+    let mut texts = EffectTerms { recovery, timeout }.validate(kind.policy.lease);
+    if let (EffectRecovery::Verify { settles_within }, Some(verify)) = (recovery, &kind.verify) {
         texts.extend(verify.plan.validate(settles_within));
     }
     texts

@@ -2,7 +2,7 @@
 
 use super::{KindFacts, written};
 use crate::backoff::{Backoff, Jitter};
-use crate::effect::Unknown;
+use crate::effect::EffectRecovery;
 
 /// What must be answered before a kind is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,7 +118,7 @@ fn answer(kind: &KindFacts, question: Question) -> Answer {
     let declared = |text: Option<String>| text.map_or(Answer::Missing, Answer::Declared);
     match question {
         Question::SideEffect => declared(kind.side_effect.clone()),
-        Question::Twice => declared(kind.unknown.map(twice)),
+        Question::Twice => declared(kind.recovery.map(twice)),
         Question::Key => engine(
             "tenant, kind and the key that its caller gives; without a key each call is an intent of its own",
         ),
@@ -152,48 +152,54 @@ fn answer(kind: &KindFacts, question: Question) -> Answer {
             "inspect, edit, replay, ignore; after an unknown outcome the replay says same or new effect",
         ),
         Question::TimeoutMeans => engine("nobody knows whether it happened"),
-        Question::Verification => declared(kind.unknown.map(|unknown| found_out(kind, unknown))),
+        Question::Verification => declared(kind.recovery.map(|recovery| found_out(kind, recovery))),
         Question::AttemptsLogged => engine("each start of a handler, also when its process died"),
     }
 }
 
-fn twice(unknown: Unknown) -> String {
-    match unknown {
-        Unknown::Step => "it does nothing outside",
-        Unknown::Verify { .. } => {
+fn twice(recovery: EffectRecovery) -> String {
+    match recovery {
+        EffectRecovery::Step => "it does nothing outside",
+        EffectRecovery::Verify { .. } => {
             "it must not be: the provider is asked before anything is sent again"
         }
-        Unknown::SameKey { .. } => "the provider deduplicates by the key that the engine sends",
-        Unknown::AtMostOnce => "it must not be: nothing is sent again after an unknown outcome",
-        Unknown::Repeatable => "it does no harm",
+        EffectRecovery::SameKey { .. } => {
+            "the provider deduplicates by the key that the engine sends"
+        }
+        EffectRecovery::AtMostOnce => {
+            "it must not be: nothing is sent again after an unknown outcome"
+        }
+        EffectRecovery::Repeatable => "it does no harm",
     }
     .to_owned()
 }
 
-fn found_out(kind: &KindFacts, unknown: Unknown) -> String {
-    match (unknown, &kind.verify) {
-        (Unknown::Verify { settles_within }, Some(verify)) => format!(
+fn found_out(kind: &KindFacts, recovery: EffectRecovery) -> String {
+    match (recovery, &kind.verify) {
+        (EffectRecovery::Verify { settles_within }, Some(verify)) => format!(
             "{}, at most {} times within {}; \"did not happen\" counts {} after the call left",
             verify.what,
             verify.plan.asks_max,
             written(verify.plan.give_up_after),
             written(settles_within)
         ),
-        (Unknown::Verify { settles_within }, None) => {
+        (EffectRecovery::Verify { settles_within }, None) => {
             format!(
                 "the handler asks; \"did not happen\" counts {} after the call left",
                 written(settles_within)
             )
         }
-        (Unknown::SameKey { ttl: Some(ttl) }, _) => {
+        (EffectRecovery::SameKey { ttl: Some(ttl) }, _) => {
             format!(
                 "by a second call under the same key, within {}; later a person decides",
                 written(ttl)
             )
         }
-        (Unknown::SameKey { ttl: None }, _) => "by a second call under the same key".to_owned(),
-        (Unknown::AtMostOnce, _) => "a webhook or a person says so".to_owned(),
-        (Unknown::Step | Unknown::Repeatable, _) => "it does not matter".to_owned(),
+        (EffectRecovery::SameKey { ttl: None }, _) => {
+            "by a second call under the same key".to_owned()
+        }
+        (EffectRecovery::AtMostOnce, _) => "a webhook or a person says so".to_owned(),
+        (EffectRecovery::Step | EffectRecovery::Repeatable, _) => "it does not matter".to_owned(),
     }
 }
 

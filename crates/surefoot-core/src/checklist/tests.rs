@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::backoff::{Backoff, Jitter};
-use crate::effect::{Unknown, VerifyPlan};
+use crate::effect::{EffectRecovery, VerifyPlan};
 use crate::policy::JobPolicy;
 
 const fn s(seconds: u64) -> Duration {
@@ -15,7 +15,7 @@ fn sound() -> KindFacts {
     KindFacts {
         kind: "refund".to_owned(),
         side_effect: Some("POST /refunds".to_owned()),
-        unknown: Some(Unknown::Verify {
+        recovery: Some(EffectRecovery::Verify {
             settles_within: s(60),
         }),
         verify: Some(VerifyFacts {
@@ -92,7 +92,7 @@ fn each_fault_of_a_kind_is_found_by_itself() {
     type Change = fn(&mut KindFacts);
     let cases: [(&str, Change); 14] = [
         ("no_side_effect", |kind| kind.side_effect = None),
-        ("no_recovery", |kind| kind.unknown = None),
+        ("no_recovery", |kind| kind.recovery = None),
         ("no_alert", |kind| kind.alert = None),
         ("no_jitter", |kind| {
             kind.policy.backoff = Backoff::List {
@@ -111,16 +111,16 @@ fn each_fault_of_a_kind_is_found_by_itself() {
             kind.call.as_mut().unwrap().tries_max = 3
         }),
         ("key_retention", |kind| {
-            kind.unknown = Some(Unknown::SameKey { ttl: Some(s(600)) });
+            kind.recovery = Some(EffectRecovery::SameKey { ttl: Some(s(600)) });
         }),
         ("at_most_once_retries", |kind| {
-            kind.unknown = Some(Unknown::AtMostOnce)
+            kind.recovery = Some(EffectRecovery::AtMostOnce)
         }),
         ("backoff_deadline", |kind| {
             kind.policy.deadline = Some(s(300))
         }),
         ("verification", |kind| {
-            kind.unknown = Some(Unknown::Verify {
+            kind.recovery = Some(EffectRecovery::Verify {
                 settles_within: s(5),
             });
         }),
@@ -207,7 +207,7 @@ fn names_read_back() {
 #[test]
 fn what_cannot_be_sent_again_costs_no_call_after_a_crash() {
     let mut kind = sound();
-    kind.unknown = Some(Unknown::AtMostOnce);
+    kind.recovery = Some(EffectRecovery::AtMostOnce);
     kind.verify = None;
     assert_eq!((worst(&kind).calls_max, worst(&kind).questions_max), (5, 0));
 }

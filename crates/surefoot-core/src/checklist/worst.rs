@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::KindFacts;
-use crate::effect::Unknown;
+use crate::effect::EffectRecovery;
 use crate::policy::JobPolicy;
 
 /// The most that one job may cost.
@@ -24,10 +24,13 @@ pub fn worst(kind: &KindFacts) -> Worst {
     let policy = &kind.policy;
     let tries = kind.call.as_ref().map_or(1, |call| call.sends_max);
     // A lost lease uses up a crash; the last one of them runs nothing any more.
-    let crashes = match kind.unknown {
-        Some(Unknown::AtMostOnce) => 0,
+    let crashes = match kind.recovery {
+        Some(EffectRecovery::AtMostOnce) => 0,
         Some(
-            Unknown::Step | Unknown::Verify { .. } | Unknown::SameKey { .. } | Unknown::Repeatable,
+            EffectRecovery::Step
+            | EffectRecovery::Verify { .. }
+            | EffectRecovery::SameKey { .. }
+            | EffectRecovery::Repeatable,
         )
         | None => policy.crashes_max.saturating_sub(1),
     };

@@ -98,7 +98,7 @@ impl Effect {
     pub(super) fn unknown(&self, error: ErrorText, now: Timestamp) -> Self {
         let ask_at = now;
         Self {
-            in_doubt: self.terms.unknown.second_call_matters(),
+            in_doubt: self.terms.recovery.second_call_matters(),
             ..self.next(EffectState::Unknown {
                 since: now,
                 ask_at,

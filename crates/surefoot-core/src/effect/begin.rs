@@ -1,6 +1,6 @@
 //! What a handler may do when it comes to an effect.
 
-use super::{Cost, Effect, EffectState, EffectTerms, Unknown, Witness};
+use super::{Cost, Effect, EffectRecovery, EffectState, EffectTerms, Witness};
 use crate::id::{DependencyName, EffectName, Epoch};
 use crate::job::LeasedJob;
 use crate::payload::Payload;
@@ -105,12 +105,12 @@ fn doubtful(
     leaves_by: Timestamp,
     now: Timestamp,
 ) -> Begin {
-    match declared.terms.unknown {
-        Unknown::Step | Unknown::Repeatable => {
+    match declared.terms.recovery {
+        EffectRecovery::Step | EffectRecovery::Repeatable => {
             Begin::Send(Box::new(again(effect, declared, job, leaves_by, now)))
         }
-        Unknown::AtMostOnce => Begin::Person(effect.why_unknown()),
-        Unknown::SameKey { ttl } => {
+        EffectRecovery::AtMostOnce => Begin::Person(effect.why_unknown()),
+        EffectRecovery::SameKey { ttl } => {
             let kept_until = match (ttl, effect.first_sent_at) {
                 (Some(ttl), Some(first)) => first.after(ttl),
                 (None, _) | (_, None) => Timestamp::MAX,
@@ -129,7 +129,7 @@ fn doubtful(
                 )
             }
         }
-        Unknown::Verify { .. } => match effect.ask_from() {
+        EffectRecovery::Verify { .. } => match effect.ask_from() {
             from if from > now => Begin::AskAt(from, effect.why_unknown()),
             _ => Begin::Ask(Box::new(effect.clone())),
         },
@@ -173,7 +173,7 @@ fn again(
         sends: effect.sends.saturating_add(1),
         first_sent_at: effect.first_sent_at.or(Some(now)),
         leaves_by: effect.leaves_by.max(Some(leaves_by)),
-        in_doubt: declared.terms.unknown.second_call_matters()
+        in_doubt: declared.terms.recovery.second_call_matters()
             && (effect.in_doubt || effect.is_open()),
         cost: cost_again(effect, declared),
         ..effect.next(intended(job.state.epoch, now))
@@ -186,24 +186,25 @@ fn cost_again(effect: &Effect, declared: &Declared) -> Cost {
     let Cost {
         reserved, earlier, ..
     } = effect.cost;
-    match declared.terms.unknown {
-        Unknown::Repeatable if effect.is_open() => Cost {
+    match declared.terms.recovery {
+        EffectRecovery::Repeatable if effect.is_open() => Cost {
             reserved: declared.cost,
             settled: None,
             earlier: earlier.saturating_add(reserved),
         },
-        Unknown::Repeatable => Cost {
+        EffectRecovery::Repeatable => Cost {
             reserved: declared.cost,
             settled: None,
             earlier,
         },
-        Unknown::Step | Unknown::Verify { .. } | Unknown::SameKey { .. } | Unknown::AtMostOnce => {
-            Cost {
-                reserved: declared.cost.max(reserved),
-                settled: None,
-                earlier,
-            }
-        }
+        EffectRecovery::Step
+        | EffectRecovery::Verify { .. }
+        | EffectRecovery::SameKey { .. }
+        | EffectRecovery::AtMostOnce => Cost {
+            reserved: declared.cost.max(reserved),
+            settled: None,
+            earlier,
+        },
     }
 }
 

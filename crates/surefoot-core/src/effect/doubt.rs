@@ -1,6 +1,6 @@
 //! What an attempt that ended leaves in doubt.
 
-use super::{Effect, EffectState, Unknown};
+use super::{Effect, EffectRecovery, EffectState};
 use crate::text::ErrorText;
 use crate::time::Timestamp;
 
@@ -31,14 +31,14 @@ pub fn doubt(effects: &[Effect], now: Timestamp) -> Doubt {
 }
 
 fn demand(effect: &Effect, now: Timestamp) -> Doubt {
-    match (&effect.state, effect.terms.unknown) {
+    match (&effect.state, effect.terms.recovery) {
         (EffectState::NeedsHuman { error, .. }, _) => Doubt::Person(error.clone()),
         // A person ordered to send it once more.
         (EffectState::Absent { .. }, _) => Doubt::SendAgain,
-        (_, Unknown::Step) => Doubt::None,
-        (_, Unknown::Repeatable | Unknown::SameKey { .. }) => Doubt::SendAgain,
-        (_, Unknown::AtMostOnce) => Doubt::Person(effect.why_unknown()),
-        (_, Unknown::Verify { .. }) => {
+        (_, EffectRecovery::Step) => Doubt::None,
+        (_, EffectRecovery::Repeatable | EffectRecovery::SameKey { .. }) => Doubt::SendAgain,
+        (_, EffectRecovery::AtMostOnce) => Doubt::Person(effect.why_unknown()),
+        (_, EffectRecovery::Verify { .. }) => {
             Doubt::AskAt(effect.ask_from().max(now), effect.why_unknown())
         }
     }

@@ -16,7 +16,7 @@ pub use answer::{Answer, answered};
 pub use begin::{Begin, Declared, begin, remembered};
 pub use doubt::{Doubt, doubt};
 pub use state_name::EffectStateName;
-pub use terms::{EffectTerms, Unknown, VerifyPlan};
+pub use terms::{EffectRecovery, EffectTerms, VerifyPlan};
 pub use verdict::{Asked, Verdict, Witnessed, asked, permitted, witnessed};
 
 use crate::id::{Actor, DependencyName, EffectName, Epoch, JobId, ProviderKey};
@@ -169,7 +169,7 @@ pub struct Cost {
     /// What it cost in the end; 0 once it is known that it did not happen.
     pub settled: Option<u64>,
     /// What earlier calls may have cost that were never heard of again. Only where each call is paid for by itself
-    /// ([`Unknown::Repeatable`]): under one key a provider charges once.
+    /// ([`EffectRecovery::Repeatable`]): under one key a provider charges once.
     pub earlier: u64,
 }
 

@@ -9,7 +9,7 @@ use crate::timeouts::lease_has_room;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EffectTerms {
     /// What an unknown outcome means.
-    pub unknown: Unknown,
+    pub recovery: EffectRecovery,
     /// The longest that one call may take, retries inside of it included.
     pub timeout: Duration,
 }
@@ -20,13 +20,13 @@ pub struct EffectTerms {
 ///
 /// | type | who says it |
 /// |---|---|
-/// | `Unknown` | the core, on the row of an effect |
+/// | `EffectRecovery` | the core, on the row of an effect |
 /// | [`Recovery`](crate::policy::Recovery) | the author of a kind, on its leases: for jobs without an effect on record |
 /// | `surefoot::Recover` | a handler in Rust, with the function that asks; made of `Verify`, `SameKey` and so on |
 /// | `CallRecovery` of the command line | a configured kind, with the question that is asked |
 /// | `EffectRecovery` of the HTTP API | a pull worker, which asks by itself |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unknown {
+pub enum EffectRecovery {
     /// A local computation: nothing outside can have happened. Run it again.
     Step,
     /// Ask the provider before anything is sent again.
@@ -45,8 +45,8 @@ pub enum Unknown {
     Repeatable,
 }
 
-impl Unknown {
-    /// Every word of [`Unknown::as_str`].
+impl EffectRecovery {
+    /// Every word of [`EffectRecovery::as_str`].
     pub const WORDS: [&'static str; 5] = [
         Self::Step.as_str(),
         Self::Verify {
@@ -87,11 +87,12 @@ impl EffectTerms {
     /// How long after a call left it can still take effect.
     #[must_use]
     pub const fn settles_within(&self) -> Duration {
-        match self.unknown {
-            Unknown::Verify { settles_within } => settles_within,
-            Unknown::Step | Unknown::SameKey { .. } | Unknown::AtMostOnce | Unknown::Repeatable => {
-                self.timeout
-            }
+        match self.recovery {
+            EffectRecovery::Verify { settles_within } => settles_within,
+            EffectRecovery::Step
+            | EffectRecovery::SameKey { .. }
+            | EffectRecovery::AtMostOnce
+            | EffectRecovery::Repeatable => self.timeout,
         }
     }
 
@@ -106,22 +107,22 @@ impl EffectTerms {
                 self.timeout
             ));
         }
-        match self.unknown {
-            Unknown::Verify { settles_within } if settles_within < self.timeout => faults.push(format!(
+        match self.recovery {
+            EffectRecovery::Verify { settles_within } if settles_within < self.timeout => faults.push(format!(
                 "settles_within {settles_within:?} is shorter than the time-out {:?}: a call can take effect until its \
                  time-out at least; raise settles_within",
                 self.timeout
             )),
-            Unknown::SameKey { ttl: Some(ttl) } if ttl <= self.timeout => faults.push(format!(
+            EffectRecovery::SameKey { ttl: Some(ttl) } if ttl <= self.timeout => faults.push(format!(
                 "the provider keeps keys for {ttl:?} and one call may take {:?}, so no second call could ever use the \
                  same key; use verify or at_most_once",
                 self.timeout
             )),
-            Unknown::Step
-            | Unknown::Verify { .. }
-            | Unknown::SameKey { .. }
-            | Unknown::AtMostOnce
-            | Unknown::Repeatable => {}
+            EffectRecovery::Step
+            | EffectRecovery::Verify { .. }
+            | EffectRecovery::SameKey { .. }
+            | EffectRecovery::AtMostOnce
+            | EffectRecovery::Repeatable => {}
         }
         faults
     }

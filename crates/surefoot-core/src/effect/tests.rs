@@ -44,13 +44,13 @@ fn job(epoch: i64) -> LeasedJob {
     }
 }
 
-fn declared(unknown: Unknown) -> Declared {
+fn declared(recovery: EffectRecovery) -> Declared {
     Declared {
         place: 0,
         name: EffectName::new("psp.refund").unwrap(),
         dependency: None,
         terms: EffectTerms {
-            unknown,
+            recovery,
             timeout: TIMEOUT,
         },
         cost: 7,
@@ -58,7 +58,7 @@ fn declared(unknown: Unknown) -> Declared {
 }
 
 fn verify() -> Declared {
-    declared(Unknown::Verify {
+    declared(EffectRecovery::Verify {
         settles_within: SETTLES,
     })
 }
@@ -102,31 +102,31 @@ fn a_call_that_was_lost_on_its_way_is_treated_as_its_author_said() {
     let ttl = Some(Duration::from_secs(100));
     let cases = [
         (
-            Unknown::Verify {
+            EffectRecovery::Verify {
                 settles_within: SETTLES,
             },
             35,
             "ask at 41s",
         ),
         (
-            Unknown::Verify {
+            EffectRecovery::Verify {
                 settles_within: SETTLES,
             },
             41,
             "ask",
         ),
-        (Unknown::SameKey { ttl }, 50, "send 2"),
-        (Unknown::SameKey { ttl }, 59, "send 2"),
+        (EffectRecovery::SameKey { ttl }, 50, "send 2"),
+        (EffectRecovery::SameKey { ttl }, 59, "send 2"),
         // It may leave until 90 s and arrive 10 s later, when the provider has forgotten the key.
-        (Unknown::SameKey { ttl }, 60, "person"),
-        (Unknown::SameKey { ttl }, 70, "person"),
-        (Unknown::SameKey { ttl: None }, 70, "send 2"),
-        (Unknown::AtMostOnce, 50, "person"),
-        (Unknown::Repeatable, 50, "send 2"),
-        (Unknown::Step, 50, "send 2"),
+        (EffectRecovery::SameKey { ttl }, 60, "person"),
+        (EffectRecovery::SameKey { ttl }, 70, "person"),
+        (EffectRecovery::SameKey { ttl: None }, 70, "send 2"),
+        (EffectRecovery::AtMostOnce, 50, "person"),
+        (EffectRecovery::Repeatable, 50, "send 2"),
+        (EffectRecovery::Step, 50, "send 2"),
     ];
-    for (unknown, seconds, expected) in cases {
-        let declared = declared(unknown);
+    for (recovery, seconds, expected) in cases {
+        let declared = declared(recovery);
         let next = begin(
             Some(&sent(&declared)),
             &declared,
@@ -134,7 +134,7 @@ fn a_call_that_was_lost_on_its_way_is_treated_as_its_author_said() {
             at(seconds + 30),
             at(seconds),
         );
-        assert_eq!(word(&next), expected, "{unknown:?} after {seconds} s");
+        assert_eq!(word(&next), expected, "{recovery:?} after {seconds} s");
     }
 }
 
@@ -166,7 +166,7 @@ fn another_effect_at_its_place_stops_the_job() {
 
 #[test]
 fn a_new_effect_has_a_new_key_and_a_new_retention() {
-    let declared = declared(Unknown::SameKey {
+    let declared = declared(EffectRecovery::SameKey {
         ttl: Some(Duration::from_secs(100)),
     });
     let old = answered(
@@ -189,7 +189,7 @@ fn a_new_effect_has_a_new_key_and_a_new_retention() {
 
 #[test]
 fn a_refusal_after_a_doubtful_call_says_nothing_about_the_first_one() {
-    let declared = declared(Unknown::SameKey { ttl: None });
+    let declared = declared(EffectRecovery::SameKey { ttl: None });
     let doubtful = answered(
         &sent(&declared),
         Answer::MaybeApplied("reset".into()),
@@ -272,7 +272,7 @@ fn did_not_happen_counts_only_when_the_call_can_have_no_effect_any_more() {
 
 #[test]
 fn an_earlier_holder_that_was_never_heard_of_may_still_send() {
-    let declared = declared(Unknown::SameKey { ttl: None });
+    let declared = declared(EffectRecovery::SameKey { ttl: None });
     let Begin::Send(second) = begin(Some(&sent(&declared)), &declared, &job(2), at(50), at(20))
     else {
         panic!("the same key is sent again");
@@ -306,8 +306,8 @@ fn happened_counts_at_any_time() {
 #[test]
 fn what_is_repeated_is_paid_for_each_time() {
     let cases = [
-        (declared(Unknown::Repeatable), 7 + 5),
-        (declared(Unknown::SameKey { ttl: None }), 5),
+        (declared(EffectRecovery::Repeatable), 7 + 5),
+        (declared(EffectRecovery::SameKey { ttl: None }), 5),
     ];
     for (declared, booked) in cases {
         let silent = Answer::MaybeApplied("time-out".into());
@@ -455,7 +455,7 @@ fn an_order_to_go_on_says_nothing_about_what_happened() {
         actor: Actor::new("ann").unwrap(),
         reason: "checked with the bank".into(),
     };
-    let once = declared(Unknown::AtMostOnce);
+    let once = declared(EffectRecovery::AtMostOnce);
     let doubtful = answered(
         &sent(&once),
         Answer::MaybeApplied("x".into()),
@@ -541,8 +541,8 @@ fn what_is_in_doubt_decides_what_the_job_does_next() {
             at(12),
         )
     };
-    let same_key = unknown(&declared(Unknown::SameKey { ttl: None }));
-    let once = unknown(&declared(Unknown::AtMostOnce));
+    let same_key = unknown(&declared(EffectRecovery::SameKey { ttl: None }));
+    let once = unknown(&declared(EffectRecovery::AtMostOnce));
     assert_eq!(doubt(&[], at(20)), Doubt::None);
     assert_eq!(
         doubt(std::slice::from_ref(&same_key), at(20)),
@@ -558,10 +558,10 @@ fn what_is_in_doubt_decides_what_the_job_does_next() {
 #[test]
 fn terms_that_contradict_one_another_are_named() {
     let lease = Duration::from_secs(40);
-    let terms = |unknown, timeout| EffectTerms { unknown, timeout }.validate(lease).len();
+    let terms = |recovery, timeout| EffectTerms { recovery, timeout }.validate(lease).len();
     assert_eq!(
         terms(
-            Unknown::Verify {
+            EffectRecovery::Verify {
                 settles_within: SETTLES
             },
             TIMEOUT
@@ -570,15 +570,18 @@ fn terms_that_contradict_one_another_are_named() {
     );
     assert_eq!(
         terms(
-            Unknown::Verify {
+            EffectRecovery::Verify {
                 settles_within: TIMEOUT / 2
             },
             TIMEOUT
         ),
         1
     );
-    assert_eq!(terms(Unknown::SameKey { ttl: Some(TIMEOUT) }, TIMEOUT), 1);
-    assert_eq!(terms(Unknown::AtMostOnce, lease), 1);
+    assert_eq!(
+        terms(EffectRecovery::SameKey { ttl: Some(TIMEOUT) }, TIMEOUT),
+        1
+    );
+    assert_eq!(terms(EffectRecovery::AtMostOnce, lease), 1);
     assert_eq!(plan().validate(SETTLES), Vec::<String>::new());
     let never = VerifyPlan {
         asks_max: 0,

@@ -1,7 +1,7 @@
 //! What a witness said: the provider when it was asked, a webhook, a person. The first one counts.
 
 use super::answer::free;
-use super::{DISPUTES_MAX, Dispute, Effect, EffectState, Unknown, VerifyPlan, Witness};
+use super::{DISPUTES_MAX, Dispute, Effect, EffectRecovery, EffectState, VerifyPlan, Witness};
 use crate::payload::{Payload, PayloadError};
 use crate::port::By;
 use crate::text::ErrorText;
@@ -180,8 +180,8 @@ pub fn witnessed(effect: &Effect, verdict: &Verdict, by: Witness, now: Timestamp
 /// the order says nothing about what happened.
 #[must_use]
 pub fn permitted(effect: &Effect, by: By, now: Timestamp) -> Option<Effect> {
-    match (&effect.state, effect.terms.unknown) {
-        (EffectState::NeedsHuman { error, .. }, Unknown::Verify { .. }) => Some(Effect {
+    match (&effect.state, effect.terms.recovery) {
+        (EffectState::NeedsHuman { error, .. }, EffectRecovery::Verify { .. }) => Some(Effect {
             asked: 0,
             ..effect.next(EffectState::Unknown {
                 since: now,
@@ -190,16 +190,17 @@ pub fn permitted(effect: &Effect, by: By, now: Timestamp) -> Option<Effect> {
             })
         }),
         (EffectState::NeedsHuman { .. }, _)
-        | (EffectState::Unknown { .. } | EffectState::Intended { .. }, Unknown::AtMostOnce) => {
-            Some(Effect {
-                in_doubt: true,
-                asked: 0,
-                ..effect.next(EffectState::Absent {
-                    at: now,
-                    by: Witness::Person(by),
-                })
+        | (
+            EffectState::Unknown { .. } | EffectState::Intended { .. },
+            EffectRecovery::AtMostOnce,
+        ) => Some(Effect {
+            in_doubt: true,
+            asked: 0,
+            ..effect.next(EffectState::Absent {
+                at: now,
+                by: Witness::Person(by),
             })
-        }
+        }),
         (
             EffectState::Unknown { .. }
             | EffectState::Intended { .. }

@@ -293,7 +293,7 @@ impl Decision<'_> {
         if !effects.is_empty() {
             let open = effects
                 .iter()
-                .filter(|effect| effect.is_open() && effect.terms.unknown.second_call_matters())
+                .filter(|effect| effect.is_open() && effect.terms.recovery.second_call_matters())
                 .count();
             let unknown = u32::try_from(open).unwrap_or(u32::MAX);
             return Counts { unknown, ..counts };

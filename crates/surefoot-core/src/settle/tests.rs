@@ -456,13 +456,13 @@ fn what_may_have_happened_is_not_withdrawn() {
 }
 
 fn asked_at(seconds: u64) -> Vec<Effect> {
-    use crate::effect::{Answer, Begin, Declared, EffectTerms, Unknown, answered, begin};
+    use crate::effect::{Answer, Begin, Declared, EffectRecovery, EffectTerms, answered, begin};
     let declared = Declared {
         place: 0,
         name: crate::id::EffectName::new("psp.refund").unwrap(),
         dependency: None,
         terms: EffectTerms {
-            unknown: Unknown::Verify {
+            recovery: EffectRecovery::Verify {
                 settles_within: Duration::from_secs(60),
             },
             timeout: Duration::from_secs(10),

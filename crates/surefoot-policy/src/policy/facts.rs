@@ -2,7 +2,7 @@
 
 use surefoot_core::backoff::{Backoff, Jitter};
 use surefoot_core::checklist::{BreakerFacts, CallFacts, DependencyFacts, RetryFacts};
-use surefoot_core::effect::Unknown;
+use surefoot_core::effect::EffectRecovery;
 
 use super::Policy;
 use crate::breaker::BreakerMode;
@@ -32,7 +32,7 @@ impl Policy {
 
     /// What is known of one call of the dependency of this name, where an unknown outcome of it means `unknown`.
     #[must_use]
-    pub fn call_facts(&self, name: &str, unknown: Unknown) -> CallFacts {
+    pub fn call_facts(&self, name: &str, recovery: EffectRecovery) -> CallFacts {
         let explained = self.explain();
         let tries_max = self.retry.attempts_max;
         CallFacts {
@@ -40,12 +40,12 @@ impl Policy {
             connect: Some(self.timeout.connect),
             attempt: self.timeout.attempt,
             tries_max,
-            sends_max: match unknown {
+            sends_max: match recovery {
                 // A second copy never leaves under them.
-                Unknown::AtMostOnce | Unknown::Verify { .. } => tries_max,
-                Unknown::Step | Unknown::SameKey { .. } | Unknown::Repeatable => {
-                    explained.sends_max
-                }
+                EffectRecovery::AtMostOnce | EffectRecovery::Verify { .. } => tries_max,
+                EffectRecovery::Step
+                | EffectRecovery::SameKey { .. }
+                | EffectRecovery::Repeatable => explained.sends_max,
             },
             time_max: explained.time_max,
         }

@@ -1,7 +1,7 @@
 //! Effects as others see them: what a job did outside, or may have done.
 
 use serde::Serialize;
-use surefoot_core::effect::{Effect, EffectState, Unknown};
+use surefoot_core::effect::{Effect, EffectRecovery, EffectState};
 use surefoot_core::id::Epoch;
 use surefoot_core::time::Timestamp;
 use utoipa::ToSchema;
@@ -64,7 +64,7 @@ impl From<&Effect> for EffectRecord {
             dependency: effect.dependency.as_ref().map(ToString::to_string),
             key: effect.key().to_string(),
             state: EffectStateWord(effect.state_name()),
-            recovery: EffectRecoveryWord(effect.terms.unknown),
+            recovery: EffectRecoveryWord(effect.terms.recovery),
             sends: effect.sends,
             first_sent_at: effect.first_sent_at.map(WireTime),
             asked: effect.asked,
@@ -81,7 +81,7 @@ impl From<&Effect> for EffectRecord {
 
 /// When the provider is asked next.
 fn asked_at(effect: &Effect) -> Option<Timestamp> {
-    let asks = matches!(effect.terms.unknown, Unknown::Verify { .. });
+    let asks = matches!(effect.terms.recovery, EffectRecovery::Verify { .. });
     match &effect.state {
         EffectState::Unknown { ask_at, .. } if asks => Some(*ask_at),
         EffectState::Unknown { .. }

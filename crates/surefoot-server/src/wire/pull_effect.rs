@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use surefoot_core::effect::{Answer, Declared, EffectTerms, Unknown, Verdict, VerifyPlan};
+use surefoot_core::effect::{Answer, Declared, EffectRecovery, EffectTerms, Verdict, VerifyPlan};
 use surefoot_core::id::{DependencyName, EffectName, ProviderKey};
 use surefoot_core::payload::Payload;
 use surefoot_core::text::ErrorText;
@@ -76,17 +76,17 @@ impl BeginEffectBody {
                 "recovery is missing; say what an unknown outcome means, there is no default",
             )
         })?;
-        let unknown = match recovery {
-            EffectRecoveryBody::Verify { settles_within_ms } => Unknown::Verify {
+        let recovery = match recovery {
+            EffectRecoveryBody::Verify { settles_within_ms } => EffectRecovery::Verify {
                 settles_within: millis("recovery.verify.settles_within_ms", settles_within_ms)?,
             },
-            EffectRecoveryBody::SameKey { ttl_ms } => Unknown::SameKey {
+            EffectRecoveryBody::SameKey { ttl_ms } => EffectRecovery::SameKey {
                 ttl: ttl_ms
                     .map(|ttl_ms| millis("recovery.same_key.ttl_ms", ttl_ms))
                     .transpose()?,
             },
-            EffectRecoveryBody::AtMostOnce => Unknown::AtMostOnce,
-            EffectRecoveryBody::Repeatable => Unknown::Repeatable,
+            EffectRecoveryBody::AtMostOnce => EffectRecovery::AtMostOnce,
+            EffectRecoveryBody::Repeatable => EffectRecovery::Repeatable,
         };
         let dependency = self.dependency.map(DependencyName::new).transpose();
         Ok(Declared {
@@ -94,7 +94,7 @@ impl BeginEffectBody {
             name: EffectName::new(self.name).map_err(|error| Problem::name("name", &error))?,
             dependency: dependency.map_err(|error| Problem::name("dependency", &error))?,
             terms: EffectTerms {
-                unknown,
+                recovery,
                 timeout: millis("timeout_ms", self.timeout_ms)?,
             },
             cost: self.cost_micros,

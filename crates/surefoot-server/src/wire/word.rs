@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
-use surefoot_core::effect::{EffectStateName, Unknown};
+use surefoot_core::effect::{EffectRecovery, EffectStateName};
 use surefoot_core::job::{AttemptOutcome, DeadReason, StateName};
 use surefoot_core::policy::Recovery;
 use surefoot_core::port::ActionVerb;
@@ -52,7 +52,7 @@ words! {
     /// What an unknown outcome of a job allows.
     RecoveryWord(Recovery) as "Recovery";
     /// What an unknown outcome of an effect means.
-    EffectRecoveryWord(Unknown) as "EffectRecoveryName" of Unknown::WORDS;
+    EffectRecoveryWord(EffectRecovery) as "EffectRecoveryName" of EffectRecovery::WORDS;
     /// What a person did.
     VerbWord(ActionVerb) as "ActionVerb";
     /// What is known of an effect.

@@ -1,6 +1,6 @@
 //! The invariants, by the names of ARCHITECTURE.md, as questions to one state.
 
-use surefoot_core::effect::{EffectState, Unknown};
+use surefoot_core::effect::{EffectRecovery, EffectState};
 use surefoot_core::job::{DeadReason, JobState};
 
 use super::Protocol;
@@ -9,7 +9,7 @@ use super::world::World;
 
 /// A provider never sees the intent applied twice, repeatable effects aside.
 pub(super) fn no_double_effect(protocol: &Protocol, world: &World) -> bool {
-    protocol.setup.unknown == Unknown::Repeatable || world.provider.applied <= 1
+    protocol.setup.recovery == EffectRecovery::Repeatable || world.provider.applied <= 1
 }
 
 /// Nothing written under a lost lease changed anything.
@@ -35,7 +35,7 @@ pub(super) fn one_outcome(_: &Protocol, world: &World) -> bool {
 /// What was applied, or still will be, is never shown as not having happened; while it is not shown as confirmed, its job
 /// is not shown as failed or withdrawn. What is shown as done was applied.
 pub(super) fn honest_unknown(protocol: &Protocol, world: &World) -> bool {
-    let matters = protocol.setup.unknown.second_call_matters();
+    let matters = protocol.setup.recovery.second_call_matters();
     let happens = world.provider.applies() && matters;
     let applied = world.provider.applied > 0;
     let effect = world.record.effect.as_ref().map(|effect| &effect.state);

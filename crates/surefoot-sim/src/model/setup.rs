@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use surefoot_core::backoff::{Backoff, Jitter};
-use surefoot_core::effect::{Declared, EffectTerms, Unknown, VerifyPlan};
+use surefoot_core::effect::{Declared, EffectRecovery, EffectTerms, VerifyPlan};
 use surefoot_core::id::{Actor, EffectName, Kind, NameError, Queue, Worker};
 use surefoot_core::policy::JobPolicy;
 use surefoot_core::port::{Claim, KindTerms, Queues};
@@ -35,7 +35,7 @@ pub struct Limits {
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// What an unknown outcome means.
-    pub unknown: Unknown,
+    pub recovery: EffectRecovery,
     /// The provider applies a key once, for as long as it keeps keys; `None` never deduplicates.
     pub keeps_keys: Option<Keeps>,
     /// Where the guarantee ends.
@@ -66,7 +66,7 @@ impl Setup {
     #[must_use]
     pub fn verify() -> Self {
         Self {
-            unknown: Unknown::Verify {
+            recovery: EffectRecovery::Verify {
                 settles_within: ticks(SETTLES),
             },
             keeps_keys: None,
@@ -83,7 +83,7 @@ impl Setup {
     #[must_use]
     pub fn at_most_once() -> Self {
         Self {
-            unknown: Unknown::AtMostOnce,
+            recovery: EffectRecovery::AtMostOnce,
             ..Self::verify()
         }
     }
@@ -92,7 +92,7 @@ impl Setup {
     #[must_use]
     pub fn same_key() -> Self {
         Self {
-            unknown: Unknown::SameKey { ttl: None },
+            recovery: EffectRecovery::SameKey { ttl: None },
             keeps_keys: Some(Keeps::Always),
             ..Self::verify()
         }
@@ -102,7 +102,7 @@ impl Setup {
     #[must_use]
     pub fn same_key_forgotten() -> Self {
         Self {
-            unknown: Unknown::SameKey {
+            recovery: EffectRecovery::SameKey {
                 ttl: Some(ticks(6)),
             },
             keeps_keys: Some(Keeps::Ticks(6)),
@@ -155,11 +155,12 @@ impl Setup {
 
     /// The longest that a call of this provider needs to take effect.
     pub(super) fn lands_within(&self) -> u32 {
-        let declared = match self.unknown {
-            Unknown::Verify { .. } => SETTLES,
-            Unknown::Step | Unknown::SameKey { .. } | Unknown::AtMostOnce | Unknown::Repeatable => {
-                TIMEOUT
-            }
+        let declared = match self.recovery {
+            EffectRecovery::Verify { .. } => SETTLES,
+            EffectRecovery::Step
+            | EffectRecovery::SameKey { .. }
+            | EffectRecovery::AtMostOnce
+            | EffectRecovery::Repeatable => TIMEOUT,
         };
         declared + u32::from(self.limits.later_than_declared)
     }
@@ -246,7 +247,7 @@ impl Names {
                 name: EffectName::new("psp.refund")?,
                 dependency: None,
                 terms: EffectTerms {
-                    unknown: setup.unknown,
+                    recovery: setup.recovery,
                     timeout: setup.timeout(),
                 },
                 cost: 0,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use surefoot_core::effect::{Effect, EffectState, Unknown};
+use surefoot_core::effect::{Effect, EffectRecovery, EffectState};
 use surefoot_core::id::{JobId, ProviderKey};
 use surefoot_core::job::{DeadReason, JobState, StateName};
 use surefoot_core::port::{ActionVerb, JobFilter, JobRecord, Store};
@@ -78,7 +78,8 @@ fn no_double_effect(shared: &Shared, seen: &Seen) {
     for ((job, place), times) in applied {
         let effects = seen.jobs.iter().find(|(record, _)| record.job.id == job);
         let effect = effects.and_then(|(_, all)| all.iter().find(|effect| effect.place == place));
-        let repeatable = effect.is_some_and(|effect| effect.terms.unknown == Unknown::Repeatable);
+        let repeatable =
+            effect.is_some_and(|effect| effect.terms.recovery == EffectRecovery::Repeatable);
         if times > 1 && !repeatable {
             let what = format_args!("effect {place} of {job} took place {times} times");
             shared.log.breaks("no-double-effect", what);
@@ -132,7 +133,7 @@ fn honest_unknown(shared: &Shared, seen: &Seen, record: &JobRecord, effects: &[E
     let job = record.job.id;
     for effect in effects
         .iter()
-        .filter(|effect| effect.terms.unknown.second_call_matters())
+        .filter(|effect| effect.terms.recovery.second_call_matters())
     {
         let happens = entry(seen, effect).is_some_and(Entry::happens);
         let applied = entry(seen, effect).is_some_and(|entry| !entry.applied.is_empty());
@@ -215,7 +216,7 @@ fn order_kept(shared: &Shared, seen: &Seen) {
         };
         if effects
             .iter()
-            .any(|effect| effect.terms.unknown == Unknown::Repeatable)
+            .any(|effect| effect.terms.recovery == EffectRecovery::Repeatable)
         {
             continue;
         }

@@ -140,7 +140,7 @@ async fn decide(
         .all(|effect| !shared.provider.entry(effect.key().as_str()).happens());
     let repeatable = open
         .iter()
-        .all(|effect| !effect.terms.unknown.second_call_matters());
+        .all(|effect| !effect.terms.recovery.second_call_matters());
     if !absent && !repeatable {
         return Some(());
     }

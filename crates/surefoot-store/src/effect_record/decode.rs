@@ -1,7 +1,9 @@
 //! From a document to its effect. A document was checked before it was written; one that does not read back is a broken
 //! invariant, never an effect that is almost right.
 
-use surefoot_core::effect::{Cost, Dispute, Effect, EffectState, EffectTerms, Unknown, Witness};
+use surefoot_core::effect::{
+    Cost, Dispute, Effect, EffectRecovery, EffectState, EffectTerms, Witness,
+};
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, JobId, NameError};
 use surefoot_core::payload::Payload;
@@ -87,12 +89,14 @@ fn time(micros: i64) -> Result<Timestamp, Fault> {
 
 fn terms(terms: &document::Terms) -> EffectTerms {
     EffectTerms {
-        unknown: match terms.unknown {
-            document::Unknown::Step => Unknown::Step,
-            document::Unknown::Verify { settles_within } => Unknown::Verify { settles_within },
-            document::Unknown::SameKey { ttl } => Unknown::SameKey { ttl },
-            document::Unknown::AtMostOnce => Unknown::AtMostOnce,
-            document::Unknown::Repeatable => Unknown::Repeatable,
+        recovery: match terms.unknown {
+            document::EffectRecovery::Step => EffectRecovery::Step,
+            document::EffectRecovery::Verify { settles_within } => {
+                EffectRecovery::Verify { settles_within }
+            }
+            document::EffectRecovery::SameKey { ttl } => EffectRecovery::SameKey { ttl },
+            document::EffectRecovery::AtMostOnce => EffectRecovery::AtMostOnce,
+            document::EffectRecovery::Repeatable => EffectRecovery::Repeatable,
         },
         timeout: terms.timeout,
     }

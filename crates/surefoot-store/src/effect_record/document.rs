@@ -42,13 +42,13 @@ pub(super) struct Document<'a> {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Terms {
-    pub(super) unknown: Unknown,
+    pub(super) unknown: EffectRecovery,
     pub(super) timeout: Duration,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Unknown {
+pub(super) enum EffectRecovery {
     Step,
     Verify { settles_within: Duration },
     SameKey { ttl: Option<Duration> },

@@ -1,6 +1,8 @@
 //! From an effect to its document.
 
-use surefoot_core::effect::{Cost, Dispute, Effect, EffectState, EffectTerms, Unknown, Witness};
+use surefoot_core::effect::{
+    Cost, Dispute, Effect, EffectRecovery, EffectState, EffectTerms, Witness,
+};
 use surefoot_core::error::StoreError;
 use surefoot_core::time::Timestamp;
 
@@ -38,12 +40,14 @@ pub(crate) fn encode(effect: &Effect) -> Result<String, StoreError> {
 
 fn terms(terms: &EffectTerms) -> document::Terms {
     document::Terms {
-        unknown: match terms.unknown {
-            Unknown::Step => document::Unknown::Step,
-            Unknown::Verify { settles_within } => document::Unknown::Verify { settles_within },
-            Unknown::SameKey { ttl } => document::Unknown::SameKey { ttl },
-            Unknown::AtMostOnce => document::Unknown::AtMostOnce,
-            Unknown::Repeatable => document::Unknown::Repeatable,
+        unknown: match terms.recovery {
+            EffectRecovery::Step => document::EffectRecovery::Step,
+            EffectRecovery::Verify { settles_within } => {
+                document::EffectRecovery::Verify { settles_within }
+            }
+            EffectRecovery::SameKey { ttl } => document::EffectRecovery::SameKey { ttl },
+            EffectRecovery::AtMostOnce => document::EffectRecovery::AtMostOnce,
+            EffectRecovery::Repeatable => document::EffectRecovery::Repeatable,
         },
         timeout: terms.timeout,
     }

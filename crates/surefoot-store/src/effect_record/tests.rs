@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use surefoot_core::effect::{Cost, Dispute, Effect, EffectState, EffectTerms, Unknown, Witness};
+use surefoot_core::effect::{
+    Cost, Dispute, Effect, EffectRecovery, EffectState, EffectTerms, Witness,
+};
 use surefoot_core::id::{Epoch, JobId};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::By;
@@ -32,7 +34,7 @@ fn effect(state: EffectState) -> Effect {
         dependency: Some("psp".parse().unwrap()),
         generation: 2,
         terms: EffectTerms {
-            unknown: Unknown::Verify {
+            recovery: EffectRecovery::Verify {
                 settles_within: Duration::from_secs(60),
             },
             timeout: Duration::from_secs(20),
@@ -150,15 +152,15 @@ fn results_keep_every_byte() {
 #[test]
 fn numbers_keep_every_digit() {
     let odd = Duration::new(u64::MAX, 999_999_999);
-    for unknown in [
-        Unknown::Step,
-        Unknown::Verify {
+    for recovery in [
+        EffectRecovery::Step,
+        EffectRecovery::Verify {
             settles_within: odd,
         },
-        Unknown::SameKey { ttl: None },
-        Unknown::SameKey { ttl: Some(odd) },
-        Unknown::AtMostOnce,
-        Unknown::Repeatable,
+        EffectRecovery::SameKey { ttl: None },
+        EffectRecovery::SameKey { ttl: Some(odd) },
+        EffectRecovery::AtMostOnce,
+        EffectRecovery::Repeatable,
     ] {
         for (reserved, settled, earlier) in [
             (0, None, 0),
@@ -167,7 +169,7 @@ fn numbers_keep_every_digit() {
         ] {
             same(&Effect {
                 terms: EffectTerms {
-                    unknown,
+                    recovery,
                     timeout: Duration::from_nanos(1),
                 },
                 cost: Cost {

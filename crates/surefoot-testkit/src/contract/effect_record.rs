@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use surefoot_core::backoff::{Backoff, Jitter};
 use surefoot_core::effect::{
-    Asked, Begin, Cost, DISPUTES_MAX, Declared, Dispute, Effect, EffectState, EffectTerms, Unknown,
-    Verdict, VerifyPlan, Witness, Witnessed, asked, begin, permitted, remembered, witnessed,
+    Asked, Begin, Cost, DISPUTES_MAX, Declared, Dispute, Effect, EffectRecovery, EffectState,
+    EffectTerms, Verdict, VerifyPlan, Witness, Witnessed, asked, begin, permitted, remembered,
+    witnessed,
 };
 use surefoot_core::id::{Actor, DependencyName, EffectName, Epoch};
 use surefoot_core::payload::{PAYLOAD_BYTES_MAX, Payload};
@@ -121,33 +122,33 @@ fn states() -> Vec<EffectState> {
 }
 
 fn terms() -> Vec<EffectTerms> {
-    let of = |unknown, timeout| EffectTerms { unknown, timeout };
+    let of = |recovery, timeout| EffectTerms { recovery, timeout };
     let second = Duration::from_secs(1);
     let long = Duration::from_secs(10 * 365 * 86_400) + Duration::from_micros(1);
     vec![
-        of(Unknown::Step, Duration::ZERO),
+        of(EffectRecovery::Step, Duration::ZERO),
         of(
-            Unknown::Verify {
+            EffectRecovery::Verify {
                 settles_within: long,
             },
             second,
         ),
         of(
-            Unknown::Verify {
+            EffectRecovery::Verify {
                 settles_within: Duration::ZERO,
             },
             Duration::from_micros(1_000_001),
         ),
-        of(Unknown::SameKey { ttl: None }, long),
-        of(Unknown::SameKey { ttl: Some(long) }, second),
+        of(EffectRecovery::SameKey { ttl: None }, long),
+        of(EffectRecovery::SameKey { ttl: Some(long) }, second),
         of(
-            Unknown::SameKey {
+            EffectRecovery::SameKey {
                 ttl: Some(Duration::ZERO),
             },
             second,
         ),
-        of(Unknown::AtMostOnce, Duration::from_millis(1)),
-        of(Unknown::Repeatable, Duration::from_micros(1)),
+        of(EffectRecovery::AtMostOnce, Duration::from_millis(1)),
+        of(EffectRecovery::Repeatable, Duration::from_micros(1)),
     ]
 }
 
@@ -349,7 +350,7 @@ pub async fn a_step_is_remembered(store: Arc<dyn Store>) {
     let leased = running(&*store, "refund", START).await;
     let step = Declared {
         terms: EffectTerms {
-            unknown: Unknown::Step,
+            recovery: EffectRecovery::Step,
             timeout: Duration::ZERO,
         },
         ..declared(0)

@@ -5,8 +5,8 @@ use std::time::Duration;
 use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use surefoot_core::effect::{
-    Answer, Begin, Declared, Effect, EffectTerms, Unknown, Verdict, VerifyPlan, Witness, Witnessed,
-    answered, asked, begin, permitted, remembered, witnessed,
+    Answer, Begin, Declared, Effect, EffectRecovery, EffectTerms, Verdict, VerifyPlan, Witness,
+    Witnessed, answered, asked, begin, permitted, remembered, witnessed,
 };
 use surefoot_core::id::{Actor, DependencyName, EffectName};
 use surefoot_core::job::LeasedJob;
@@ -165,23 +165,23 @@ impl News {
 
 fn declared(place: u8, terms: u8) -> Declared {
     let second = Duration::from_secs(1);
-    let unknown = [
-        Unknown::Verify {
+    let recovery = [
+        EffectRecovery::Verify {
             settles_within: second * 20,
         },
-        Unknown::SameKey {
+        EffectRecovery::SameKey {
             ttl: Some(second * 60),
         },
-        Unknown::AtMostOnce,
-        Unknown::Repeatable,
-        Unknown::Step,
+        EffectRecovery::AtMostOnce,
+        EffectRecovery::Repeatable,
+        EffectRecovery::Step,
     ][usize::from(terms) % 5];
     Declared {
         place: place.into(),
         name: name(EffectName::new(format!("effect-{place}"))),
         dependency: (place == 0).then(|| name(DependencyName::new("psp"))),
         terms: EffectTerms {
-            unknown,
+            recovery,
             timeout: second * 5,
         },
         cost: u64::from(terms) * 7,

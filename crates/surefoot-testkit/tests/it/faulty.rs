@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use surefoot_core::effect::{
-    Answer, Begin, Declared, Effect, EffectTerms, Unknown, answered, begin,
+    Answer, Begin, Declared, Effect, EffectRecovery, EffectTerms, answered, begin,
 };
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{EffectName, JobId, Key, Kind, Queue, Tenant, Worker};
@@ -312,7 +312,7 @@ async fn handled(store: &FaultyStore, leased: &LeasedJob, ledger: &mut Vec<Strin
         name: EffectName::new("psp.refund").unwrap(),
         dependency: None,
         terms: EffectTerms {
-            unknown: Unknown::AtMostOnce,
+            recovery: EffectRecovery::AtMostOnce,
             timeout: Duration::from_secs(10),
         },
         cost: 0,

@@ -1,7 +1,7 @@
 //! What the author of a kind answers. There are no defaults for what only the author can know: what is left out is a fault.
 
 use surefoot_core::checklist::{CallFacts, KindFacts, VerifyFacts, Waiver};
-use surefoot_core::effect::Unknown;
+use surefoot_core::effect::EffectRecovery;
 use surefoot_core::id::Kind;
 use surefoot_core::policy::JobPolicy;
 
@@ -25,7 +25,7 @@ pub struct EffectAnswers {
     /// Its name in the handler, such as `psp.refund`.
     pub name: String,
     /// What an unknown outcome means: what the handler hands to [`recover`](crate::EffectDraft::recover).
-    pub unknown: Unknown,
+    pub recovery: EffectRecovery,
     /// How the provider is asked, where it is.
     pub verify: Option<VerifyFacts>,
     /// What one call of it may take: `Policy::call_facts` of `surefoot-policy` where it goes through a policy, or
@@ -36,10 +36,10 @@ pub struct EffectAnswers {
 impl Answers {
     /// What core is told of a kind: for each effect, since each is done twice or asked about for itself.
     pub(super) fn facts(&self, kind: &Kind, policy: &JobPolicy) -> Vec<KindFacts> {
-        let facts = |unknown, verify, call| KindFacts {
+        let facts = |recovery, verify, call| KindFacts {
             kind: kind.to_string(),
             side_effect: self.side_effect.clone(),
-            unknown: Some(unknown),
+            recovery: Some(recovery),
             verify,
             policy: policy.clone(),
             call,
@@ -47,11 +47,11 @@ impl Answers {
             waivers: self.waivers.clone(),
         };
         if self.effects.is_empty() {
-            return vec![facts(Unknown::Step, None, None)];
+            return vec![facts(EffectRecovery::Step, None, None)];
         }
         let effects = self.effects.iter();
         effects
-            .map(|effect| facts(effect.unknown, effect.verify.clone(), effect.call.clone()))
+            .map(|effect| facts(effect.recovery, effect.verify.clone(), effect.call.clone()))
             .collect()
     }
 }

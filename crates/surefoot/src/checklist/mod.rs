@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use surefoot::checklist::{Answers, Checklist, EffectAnswers};
-//! use surefoot::core::effect::Unknown;
+//! use surefoot::core::effect::EffectRecovery;
 //! use surefoot::core::id::Kind;
 //! use surefoot::JobPolicy;
 //!
@@ -16,7 +16,7 @@
 //!     side_effect: Some("pays the customer back".to_owned()),
 //!     effects: vec![EffectAnswers {
 //!         name: "psp.refund".to_owned(),
-//!         unknown: Unknown::SameKey { ttl: None },
+//!         recovery: EffectRecovery::SameKey { ttl: None },
 //!         verify: None,
 //!         call: None,
 //!     }],

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use surefoot_core::effect::{Effect, EffectTerms, Unknown, VerifyPlan};
+use surefoot_core::effect::{Effect, EffectRecovery, EffectTerms, VerifyPlan};
 use surefoot_core::failure::Failure;
 use surefoot_core::job::LeasedJob;
 use surefoot_core::policy::JobPolicy;
@@ -17,18 +17,18 @@ pub(crate) const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 /// the attempt.
 pub(crate) fn call_limit(
     declared: Option<Duration>,
-    unknown: Unknown,
+    recovery: EffectRecovery,
     lease: Duration,
     left: Duration,
 ) -> Duration {
     let room = lease - lease / 10;
-    let allowed = match unknown {
-        Unknown::Verify { settles_within } => room.min(settles_within),
-        Unknown::SameKey { ttl: Some(ttl) } => room.min(ttl / 2),
-        Unknown::SameKey { ttl: None }
-        | Unknown::Step
-        | Unknown::AtMostOnce
-        | Unknown::Repeatable => room,
+    let allowed = match recovery {
+        EffectRecovery::Verify { settles_within } => room.min(settles_within),
+        EffectRecovery::SameKey { ttl: Some(ttl) } => room.min(ttl / 2),
+        EffectRecovery::SameKey { ttl: None }
+        | EffectRecovery::Step
+        | EffectRecovery::AtMostOnce
+        | EffectRecovery::Repeatable => room,
     };
     declared.unwrap_or(allowed).min(left)
 }

@@ -1,7 +1,7 @@
 //! Writes down what the answer to a call says about its effect, and what the handler is told of it.
 
 use surefoot_core::classify::{Certainty, Class};
-use surefoot_core::effect::{Answer, Effect, EffectState, Unknown};
+use surefoot_core::effect::{Answer, Effect, EffectRecovery, EffectState};
 use surefoot_core::failure::Failure;
 use surefoot_core::payload::Payload;
 use surefoot_core::text::ErrorText;
@@ -80,15 +80,17 @@ pub(super) fn conclude(book: &Book, effect: &Effect, failure: Option<Failure>) -
         EffectState::Confirmed { result, .. } => Ok(result.clone()),
         EffectState::Rejected { .. } | EffectState::Absent { .. } => Err(failure),
         EffectState::NeedsHuman { error, .. } => Err(book.doubts(error)),
-        EffectState::Unknown { .. } | EffectState::Intended { .. } => match effect.terms.unknown {
-            Unknown::Verify { .. } | Unknown::AtMostOnce => Err(book.doubts(&failure.text)),
+        EffectState::Unknown { .. } | EffectState::Intended { .. } => match effect.terms.recovery {
+            EffectRecovery::Verify { .. } | EffectRecovery::AtMostOnce => {
+                Err(book.doubts(&failure.text))
+            }
             // Put off, it is sent again under its key and uses up no attempt; the effect stays in doubt.
-            Unknown::SameKey { .. } if failure.put_off => Err(failure),
-            Unknown::SameKey { .. } => Err(Failure {
+            EffectRecovery::SameKey { .. } if failure.put_off => Err(failure),
+            EffectRecovery::SameKey { .. } => Err(Failure {
                 class: Class::Unknown,
                 ..failure
             }),
-            Unknown::Step | Unknown::Repeatable => Err(failure),
+            EffectRecovery::Step | EffectRecovery::Repeatable => Err(failure),
         },
     }
 }

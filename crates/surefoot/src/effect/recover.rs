@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use surefoot_core::effect::{Unknown, Verdict, VerifyPlan};
+use surefoot_core::effect::{EffectRecovery, Verdict, VerifyPlan};
 use surefoot_core::failure::Failure;
 use surefoot_core::id::ProviderKey;
 
@@ -16,7 +16,7 @@ type AskFn<'a> = Box<dyn FnMut(ProviderKey) -> BoxFuture<'a, Result<Verdict, Fai
 
 /// What an unknown outcome means, made of one of [`Verify`], [`SameKey`], [`AtMostOnce`] and [`Repeatable`].
 pub struct Recover<'a> {
-    pub(super) unknown: Unknown,
+    pub(super) recovery: EffectRecovery,
     pub(super) ask: Option<Ask<'a>>,
 }
 
@@ -108,7 +108,7 @@ where
     fn from(verify: Verify<F>) -> Self {
         let mut by = verify.by;
         Self {
-            unknown: Unknown::Verify {
+            recovery: EffectRecovery::Verify {
                 settles_within: verify.settles_within,
             },
             ask: Some(Ask {
@@ -142,7 +142,7 @@ impl SameKey {
 
 impl From<SameKey> for Recover<'_> {
     fn from(same_key: SameKey) -> Self {
-        Self::silent(Unknown::SameKey { ttl: same_key.ttl })
+        Self::silent(EffectRecovery::SameKey { ttl: same_key.ttl })
     }
 }
 
@@ -152,7 +152,7 @@ pub struct AtMostOnce;
 
 impl From<AtMostOnce> for Recover<'_> {
     fn from(_: AtMostOnce) -> Self {
-        Self::silent(Unknown::AtMostOnce)
+        Self::silent(EffectRecovery::AtMostOnce)
     }
 }
 
@@ -162,12 +162,15 @@ pub struct Repeatable;
 
 impl From<Repeatable> for Recover<'_> {
     fn from(_: Repeatable) -> Self {
-        Self::silent(Unknown::Repeatable)
+        Self::silent(EffectRecovery::Repeatable)
     }
 }
 
 impl Recover<'_> {
-    const fn silent(unknown: Unknown) -> Self {
-        Self { unknown, ask: None }
+    const fn silent(recovery: EffectRecovery) -> Self {
+        Self {
+            recovery,
+            ask: None,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use surefoot_core::effect::{Answer, Declared, Effect, EffectTerms, Unknown};
+use surefoot_core::effect::{Answer, Declared, Effect, EffectRecovery, EffectTerms};
 use surefoot_core::failure::Failure;
 use surefoot_core::id::{DependencyName, EffectName, ProviderKey};
 use surefoot_core::payload::Payload;
@@ -84,25 +84,29 @@ where
 
 fn sound(cx: &Cx, call: &Call, recovery: &Recover<'_>) -> Outcome<()> {
     if let Some(effects) = cx.book().answered_for() {
-        as_answered(call, recovery.unknown, effects).map_err(|fault| unsound(&fault))?;
+        as_answered(call, recovery.recovery, effects).map_err(|fault| unsound(&fault))?;
     }
     let lease = cx.book().policy().lease;
     let terms = EffectTerms {
-        unknown: recovery.unknown,
-        timeout: call_limit(call.timeout, recovery.unknown, lease, Duration::MAX),
+        recovery: recovery.recovery,
+        timeout: call_limit(call.timeout, recovery.recovery, lease, Duration::MAX),
     };
     let plan = recovery.ask.as_ref().map(|ask| &ask.plan);
     checked(terms, plan, lease).map_err(|faults| unsound(&format!("{}: {faults}", call.name)))
 }
 
 /// Whether the checklist has this effect, with this recovery: what was not reviewed is not sent.
-fn as_answered(call: &Call, unknown: Unknown, effects: &[EffectAnswers]) -> Result<(), String> {
+fn as_answered(
+    call: &Call,
+    recovery: EffectRecovery,
+    effects: &[EffectAnswers],
+) -> Result<(), String> {
     let name = &call.name;
     match effects.iter().find(|effect| effect.name == name.as_str()) {
         None => Err(format!("{name} is not on the checklist of its kind")),
-        Some(effect) if effect.unknown != unknown => Err(format!(
-            "{name} is {unknown:?} in the handler and {:?} on the checklist of its kind",
-            effect.unknown
+        Some(effect) if effect.recovery != recovery => Err(format!(
+            "{name} is {recovery:?} in the handler and {:?} on the checklist of its kind",
+            effect.recovery
         )),
         Some(_) => Ok(()),
     }
@@ -118,7 +122,7 @@ async fn prepare(cx: &Cx, call: &Call, recovery: &mut Recover<'_>) -> Outcome<Re
     let book = cx.book();
     for _ in 0..ROUNDS_MAX {
         let (now, decided_at) = (book.now(), Instant::now());
-        let declared = declared(cx, call, recovery.unknown, now);
+        let declared = declared(cx, call, recovery.recovery, now);
         let known = book.known(call.place);
         let holder = (&**book.job(), book.policy());
         let cancelled = book.running().is_cancel_requested();
@@ -141,7 +145,7 @@ async fn prepare(cx: &Cx, call: &Call, recovery: &mut Recover<'_>) -> Outcome<Re
 }
 
 /// The effect as the core is told of it: its time-out is cut to what is left of the attempt and to the job's deadline.
-fn declared(cx: &Cx, call: &Call, unknown: Unknown, now: Timestamp) -> Declared {
+fn declared(cx: &Cx, call: &Call, recovery: EffectRecovery, now: Timestamp) -> Declared {
     let book = cx.book();
     let deadline = book.job().deadline_at;
     let left = cx
@@ -152,8 +156,8 @@ fn declared(cx: &Cx, call: &Call, unknown: Unknown, now: Timestamp) -> Declared 
         name: call.name.clone(),
         dependency: call.dependency.clone(),
         terms: EffectTerms {
-            unknown,
-            timeout: call_limit(call.timeout, unknown, book.policy().lease, left),
+            recovery,
+            timeout: call_limit(call.timeout, recovery, book.policy().lease, left),
         },
         cost: call.cost,
     }

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use surefoot_core::effect::{Begin, Declared, EffectTerms, Unknown, begin, remembered};
+use surefoot_core::effect::{Begin, Declared, EffectRecovery, EffectTerms, begin, remembered};
 use surefoot_core::failure::Failure;
 use surefoot_core::id::{EffectName, NameError};
 use surefoot_core::payload::Payload;
@@ -36,7 +36,7 @@ where
         name,
         dependency: None,
         terms: EffectTerms {
-            unknown: Unknown::Step,
+            recovery: EffectRecovery::Step,
             timeout: cx.time_left(),
         },
         cost: 0,

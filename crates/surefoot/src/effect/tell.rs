@@ -1,6 +1,6 @@
 //! Tells the observer what people should know of an effect.
 
-use surefoot_core::effect::{Effect, EffectState, Unknown, Verdict};
+use surefoot_core::effect::{Effect, EffectRecovery, EffectState, Verdict};
 use surefoot_core::id::Kind;
 use surefoot_core::settle::Next;
 
@@ -11,7 +11,7 @@ use crate::observe::Event;
 fn needs_person(effect: &Effect) -> bool {
     match effect.state {
         EffectState::NeedsHuman { .. } => true,
-        EffectState::Unknown { .. } => effect.terms.unknown == Unknown::AtMostOnce,
+        EffectState::Unknown { .. } => effect.terms.recovery == EffectRecovery::AtMostOnce,
         EffectState::Intended { .. }
         | EffectState::Confirmed { .. }
         | EffectState::Rejected { .. }
@@ -35,7 +35,7 @@ pub(crate) fn tell_left_open(client: &Client, kind: &Kind, next: &Next, effects:
     }
     let on_its_way = |effect: &&Effect| {
         matches!(effect.state, EffectState::Intended { .. })
-            && effect.terms.unknown == Unknown::AtMostOnce
+            && effect.terms.recovery == EffectRecovery::AtMostOnce
     };
     for effect in effects.iter().filter(on_its_way) {
         alert(client, kind, effect);

@@ -2,19 +2,19 @@
 
 use surefoot::StartError;
 use surefoot::checklist::{Answers, CallFacts, Checklist, EffectAnswers, FaultName, Waiver};
-use surefoot::core::effect::Unknown;
+use surefoot::core::effect::EffectRecovery;
 use surefoot::core::policy::JobPolicy;
 
 use crate::effects_world::{Act, How, Provider, SETTLES, TIMEOUT, end, policy, refunding};
 use crate::world::{Task, World};
 
 /// What the author of the refund answers.
-fn answers(name: &str, unknown: Unknown) -> Answers {
+fn answers(name: &str, recovery: EffectRecovery) -> Answers {
     Answers {
         side_effect: Some("pays back".to_owned()),
         effects: vec![EffectAnswers {
             name: name.to_owned(),
-            unknown,
+            recovery,
             verify: None,
             call: Some(CallFacts::once("psp", TIMEOUT)),
         }],
@@ -27,7 +27,7 @@ fn answers(name: &str, unknown: Unknown) -> Answers {
     }
 }
 
-const VERIFY: Unknown = Unknown::Verify {
+const VERIFY: EffectRecovery = EffectRecovery::Verify {
     settles_within: SETTLES,
 };
 
@@ -48,14 +48,14 @@ async fn held_to(list: Checklist) -> (String, usize) {
 
 #[tokio::test(start_paused = true)]
 async fn an_effect_that_was_not_reviewed_is_not_sent() {
-    let list = |name, unknown| Checklist::new().job::<Task>(policy(), answers(name, unknown));
-    for (name, unknown, expected) in [
+    let list = |name, recovery| Checklist::new().job::<Task>(policy(), answers(name, recovery));
+    for (name, recovery, expected) in [
         ("psp.refund", VERIFY, ("succeeded 7", 1)),
         ("psp.charge", VERIFY, ("permanent", 0)),
-        ("psp.refund", Unknown::Repeatable, ("permanent", 0)),
+        ("psp.refund", EffectRecovery::Repeatable, ("permanent", 0)),
     ] {
-        let (end, calls) = held_to(list(name, unknown).unwrap()).await;
-        assert_eq!((end.as_str(), calls), expected, "{name} {unknown:?}");
+        let (end, calls) = held_to(list(name, recovery).unwrap()).await;
+        assert_eq!((end.as_str(), calls), expected, "{name} {recovery:?}");
     }
 }
 
@@ -117,7 +117,7 @@ fn each_effect_is_asked_about_by_itself_and_a_kind_without_one_does_nothing_outs
     let mut two = answers("psp.refund", VERIFY);
     two.effects.push(EffectAnswers {
         name: "mail.send".to_owned(),
-        unknown: Unknown::AtMostOnce,
+        recovery: EffectRecovery::AtMostOnce,
         verify: None,
         call: None,
     });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use surefoot::core::effect::{
-    Answer, Declared, Effect, EffectTerms, Unknown, Verdict, VerifyPlan, Witness,
+    Answer, Declared, Effect, EffectRecovery, EffectTerms, Verdict, VerifyPlan, Witness,
 };
 use surefoot::core::id::{Actor, EffectName, Epoch, JobId, ProviderKey, Worker};
 use surefoot::core::job::StateName;
@@ -17,17 +17,17 @@ use surefoot_testkit::{FaultRates, FaultyStore};
 
 use crate::world::{Task, World, s};
 
-const VERIFY: Unknown = Unknown::Verify {
+const VERIFY: EffectRecovery = EffectRecovery::Verify {
     settles_within: s(20),
 };
 
-fn declared(unknown: Unknown) -> Declared {
+fn declared(recovery: EffectRecovery) -> Declared {
     Declared {
         place: 0,
         name: EffectName::new("psp.refund").unwrap(),
         dependency: None,
         terms: EffectTerms {
-            unknown,
+            recovery,
             timeout: s(5),
         },
         cost: 100,
@@ -57,8 +57,8 @@ async fn leased(client: &Client) -> (JobId, Epoch) {
     claimed(client).await
 }
 
-async fn begun(client: &Client, job: JobId, epoch: Epoch, unknown: Unknown) -> EffectBegun {
-    let begun = client.begin_effect(job, epoch, declared(unknown)).await;
+async fn begun(client: &Client, job: JobId, epoch: Epoch, recovery: EffectRecovery) -> EffectBegun {
+    let begun = client.begin_effect(job, epoch, declared(recovery)).await;
     begun.unwrap()
 }
 
@@ -199,37 +199,37 @@ async fn an_effect_that_is_under_way_is_answered_before_it_is_begun_again() {
     let world = World::new();
     let client = client(&world).await;
     let (job, epoch) = leased(&client).await;
-    begun(&client, job, epoch, Unknown::AtMostOnce).await;
-    let twice = begun(&client, job, epoch, Unknown::AtMostOnce).await;
+    begun(&client, job, epoch, EffectRecovery::AtMostOnce).await;
+    let twice = begun(&client, job, epoch, EffectRecovery::AtMostOnce).await;
     assert_eq!(twice, EffectBegun::UnderWay);
     let held_back = Answer::NotSent("the answer was lost".into());
     client
         .answer_effect(job, epoch, 0, held_back)
         .await
         .unwrap();
-    let again = begun(&client, job, epoch, Unknown::AtMostOnce).await;
+    let again = begun(&client, job, epoch, EffectRecovery::AtMostOnce).await;
     assert!(matches!(again, EffectBegun::Send { .. }), "{again:?}");
     assert_eq!(client.effects(job).await.unwrap()[0].sends, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_worker_that_is_gone_in_the_middle_of_a_call_leaves_a_doubt() {
-    for (unknown, expected) in [
+    for (recovery, expected) in [
         (VERIFY, StateName::Verifying),
-        (Unknown::SameKey { ttl: None }, StateName::Retrying),
-        (Unknown::AtMostOnce, StateName::Dead),
+        (EffectRecovery::SameKey { ttl: None }, StateName::Retrying),
+        (EffectRecovery::AtMostOnce, StateName::Dead),
     ] {
         let world = World::new();
         let client = client(&world).await;
         let (job, epoch) = leased(&client).await;
-        begun(&client, job, epoch, unknown).await;
+        begun(&client, job, epoch, recovery).await;
         let _sweeps = world.node().start().await.unwrap();
         tokio::time::sleep(s(49)).await;
-        assert_eq!(world.state(job).await, expected, "{unknown:?}");
+        assert_eq!(world.state(job).await, expected, "{recovery:?}");
         // Whatever it says now changes nothing; its word is kept.
         let told = client.answer_effect(job, epoch, 0, applied()).await;
         assert_eq!(told.unwrap(), EffectTold::Stale);
-        let begun = begun(&client, job, epoch, unknown).await;
+        let begun = begun(&client, job, epoch, recovery).await;
         assert_eq!(begun, EffectBegun::Stale);
         let done = Report::Succeeded(Payload::parse("7").unwrap());
         let answer = client.report(job, epoch, done).await.unwrap();
@@ -246,7 +246,7 @@ async fn what_is_refused_is_refused_before_anything_is_written() {
     let (job, epoch) = leased(&client).await;
     let unsound = Declared {
         terms: EffectTerms {
-            unknown: VERIFY,
+            recovery: VERIFY,
             timeout: s(50),
         },
         ..declared(VERIFY)
@@ -459,7 +459,7 @@ async fn a_report_beside_the_begin_of_an_effect_hides_no_doubt() {
         });
         let client = client(&World::over(Arc::new(slow))).await;
         let (job, epoch) = leased(&client).await;
-        let begins = begun(&client, job, epoch, Unknown::AtMostOnce);
+        let begins = begun(&client, job, epoch, EffectRecovery::AtMostOnce);
         let reports = client.report(job, epoch, Report::Succeeded(Payload::null()));
         let (begins, reports) = tokio::join!(begins, reports);
         let sends = matches!(begins, EffectBegun::Send { .. });

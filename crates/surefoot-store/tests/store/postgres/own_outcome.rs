@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use surefoot_core::effect::{
-    Answer, Begin, Declared, Effect, EffectTerms, Unknown, answered, begin,
+    Answer, Begin, Declared, Effect, EffectRecovery, EffectTerms, answered, begin,
 };
 use surefoot_core::failure::Failure;
 use surefoot_core::id::Epoch;
@@ -251,7 +251,7 @@ async fn intended(shop: &Shop) -> Effect {
         name: "psp.refund".parse().unwrap(),
         dependency: None,
         terms: EffectTerms {
-            unknown: Unknown::AtMostOnce,
+            recovery: EffectRecovery::AtMostOnce,
             timeout: Duration::from_secs(10),
         },
         cost: 7,

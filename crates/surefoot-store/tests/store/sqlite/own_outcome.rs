@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{Transaction, TransactionBehavior};
 use surefoot_core::effect::{
-    Answer, Begin, Declared, Effect, EffectTerms, Unknown, answered, begin,
+    Answer, Begin, Declared, Effect, EffectRecovery, EffectTerms, answered, begin,
 };
 use surefoot_core::error::StoreError;
 use surefoot_core::failure::Failure;
@@ -183,7 +183,7 @@ async fn intended(store: &SqliteStore, leased: &LeasedJob) -> Effect {
         name: "psp.refund".parse().unwrap(),
         dependency: None,
         terms: EffectTerms {
-            unknown: Unknown::AtMostOnce,
+            recovery: EffectRecovery::AtMostOnce,
             timeout: Duration::from_secs(10),
         },
         cost: 7,

@@ -9,25 +9,19 @@ use surefoot_core::port::KindTerms;
 
 use crate::checklist::EffectAnswers;
 
-/// The policy of each kind, and one for kinds that nobody declared.
+/// The policy of each kind; one that nobody declared has [`JobPolicy::default`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policies {
     by_kind: BTreeMap<Kind, JobPolicy>,
-    standard: JobPolicy,
+    undeclared: JobPolicy,
     effects: BTreeMap<Kind, Vec<EffectAnswers>>,
 }
 
 impl Policies {
-    /// No kinds, and the default policy for all of them.
+    /// No kinds declared.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// The same kinds, and this policy for those that nobody declares.
-    #[must_use]
-    pub fn with_standard(self, standard: JobPolicy) -> Self {
-        Self { standard, ..self }
     }
 
     /// Declares a kind; answers the policy that it replaces.
@@ -45,16 +39,10 @@ impl Policies {
         self.effects.get(kind).map(Vec::as_slice)
     }
 
-    /// How a kind is run: as declared, or by the standard policy.
+    /// How a kind is run: as declared, or by [`JobPolicy::default`].
     #[must_use]
     pub fn policy(&self, kind: &Kind) -> &JobPolicy {
-        self.by_kind.get(kind).unwrap_or(&self.standard)
-    }
-
-    /// The policy of kinds that nobody declared.
-    #[must_use]
-    pub fn standard(&self) -> &JobPolicy {
-        &self.standard
+        self.by_kind.get(kind).unwrap_or(&self.undeclared)
     }
 
     /// The declared kinds, by name.
@@ -84,18 +72,13 @@ impl Policies {
     /// Every contradiction in every policy, each with the kind it belongs to; empty when all are sound.
     #[must_use]
     pub fn validate(&self) -> Vec<String> {
-        let standard = self
-            .standard
-            .validate()
-            .into_iter()
-            .map(|fault| format!("standard policy: {fault}"));
-        let declared = self.by_kind.iter().flat_map(|(kind, policy)| {
-            policy
-                .validate()
-                .into_iter()
-                .map(move |fault| format!("kind {kind}: {fault}"))
-        });
-        standard.chain(declared).collect()
+        let faults = |(kind, policy): (&Kind, &JobPolicy)| {
+            let faults = policy.validate().into_iter();
+            faults
+                .map(|fault| format!("kind {kind}: {fault}"))
+                .collect::<Vec<_>>()
+        };
+        self.by_kind.iter().flat_map(faults).collect()
     }
 }
 
@@ -104,11 +87,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_that_nobody_declared_has_the_standard_policy() {
-        let mut policies = Policies::new().with_standard(JobPolicy {
-            attempts_max: 9,
-            ..JobPolicy::default()
-        });
+    fn a_kind_that_nobody_declared_has_the_default_policy() {
+        let mut policies = Policies::new();
         let refund = Kind::new("refund").unwrap();
         policies.insert(
             refund.clone(),
@@ -118,10 +98,8 @@ mod tests {
             },
         );
         assert_eq!(policies.policy(&refund).attempts_max, 2);
-        assert_eq!(
-            policies.policy(&Kind::new("other").unwrap()).attempts_max,
-            9
-        );
+        let other = Kind::new("other").unwrap();
+        assert_eq!(policies.policy(&other), &JobPolicy::default());
         assert_eq!(policies.kinds().collect::<Vec<_>>(), [&refund]);
     }
 

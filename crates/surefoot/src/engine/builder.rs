@@ -79,7 +79,8 @@ impl EngineBuilder {
         self.handle_named(Ok(kind), policy, handler)
     }
 
-    /// Declares how a kind is run that this node has no handler for: one of pull workers or of other nodes.
+    /// Declares how a kind is run that this node has no handler for: one of pull workers or of other nodes. Undeclared, it
+    /// would be decided about by [`JobPolicy::default`].
     #[must_use]
     pub fn declare(mut self, kind: Kind, policy: JobPolicy) -> Self {
         if self.policies.declares(&kind) {
@@ -87,13 +88,6 @@ impl EngineBuilder {
                 .push(format!("kind {kind} is declared twice; leave one out"));
         }
         self.policies.insert(kind, policy);
-        self
-    }
-
-    /// How kinds are run that nobody declared. Default: [`JobPolicy::default`].
-    #[must_use]
-    pub fn standard_policy(mut self, policy: JobPolicy) -> Self {
-        self.policies = self.policies.with_standard(policy);
         self
     }
 

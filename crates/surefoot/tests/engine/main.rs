@@ -20,6 +20,7 @@ mod picky;
 mod pull;
 mod real_time;
 mod relay;
+mod relay_killed;
 mod relay_sqlite;
 mod retry;
 mod sqlite;

@@ -9,7 +9,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use surefoot::{Error, Intent};
 use surefoot_core::id::{DependencyName, Epoch, Key, Kind, NameError, Tenant};
 use surefoot_core::job::TraceContext;
-use surefoot_core::request::{Request, RequestId, RequestKey};
+use surefoot_core::request::{Operation, Request, RequestId, RequestKey, RequestState};
+use surefoot_core::time::Timestamp;
 
 use crate::mark::IDEMPOTENCY_KEY;
 
@@ -29,6 +30,8 @@ struct Known {
     epoch: Epoch,
     trace: Option<TraceContext>,
     wait: Option<Duration>,
+    operation: Operation,
+    since: Timestamp,
 }
 
 tokio::task_local! {
@@ -44,6 +47,8 @@ impl RequestContext {
             epoch: request.epoch,
             trace: trace(headers),
             wait: crate::accept::preferred(headers),
+            operation: request.operation.clone(),
+            since: since(request),
         }))
     }
 
@@ -90,6 +95,16 @@ impl RequestContext {
         self.0.wait
     }
 
+    /// What was asked for.
+    pub(crate) fn operation(&self) -> &Operation {
+        &self.0.operation
+    }
+
+    /// When this run began.
+    pub(crate) fn since(&self) -> Timestamp {
+        self.0.since
+    }
+
     /// The key under which this dependency is to see what the request does there.
     #[must_use]
     pub fn key_for(&self, dependency: &DependencyName) -> String {
@@ -133,6 +148,18 @@ impl RequestContext {
 /// The key of the job of this kind that a request becomes.
 pub(crate) fn job_key(request: RequestId, kind: &Kind) -> Result<Key, NameError> {
     Key::new(request.downstream(&DependencyName::new(kind.as_str())?))
+}
+
+/// When its latest claim was made; a handler is only ever given one that is claimed.
+fn since(request: &Request) -> Timestamp {
+    match request.state {
+        RequestState::Claimed { since, .. } => since,
+        RequestState::Finished { .. }
+        | RequestState::Unknown { .. }
+        | RequestState::NeedsHuman { .. }
+        | RequestState::Released { .. }
+        | RequestState::Expired { .. } => request.claimed_at,
+    }
 }
 
 fn trace(headers: &HeaderMap) -> Option<TraceContext> {

@@ -76,6 +76,8 @@ kinds! {
     UPSTREAM_BROKEN = "upstream-broken", BAD_GATEWAY, "The service broke off";
     /// The service behind the proxy did not answer in time: it may have happened.
     UPSTREAM_TIMEOUT = "upstream-timeout", GATEWAY_TIMEOUT, "The service did not answer in time";
+    /// A tunnel was asked for by `CONNECT`, and the proxy opens none.
+    TUNNEL_REFUSED = "tunnel-refused", NOT_IMPLEMENTED, "No tunnel is opened here";
     /// There is no such thing here.
     NOT_FOUND = "not-found", NOT_FOUND, "There is no such thing";
     /// A fault of the guard.

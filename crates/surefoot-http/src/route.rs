@@ -6,7 +6,8 @@ use std::time::Duration;
 use axum::extract::MatchedPath;
 use http::Method;
 use http::request::Parts;
-use surefoot_core::request::{BODY_BYTES_MAX, Horizon, Operation, RequestPolicy};
+use surefoot_core::effect::VerifyPlan;
+use surefoot_core::request::{BODY_BYTES_MAX, Clocks, Horizon, Operation, RequestPolicy};
 
 /// The route of requests that no rule and no router names.
 pub const ANY_ROUTE: &str = "*";
@@ -34,6 +35,10 @@ pub struct RoutePolicy {
     pub stream_after: Duration,
     /// What to do when the store does not answer. Default: refuse.
     pub store_away: StoreAway,
+    /// How often to ask what became of a request of it whose outcome nobody knows, and when a person decides. It asks for
+    /// longer than `settles_within` and not for longer than answers are kept. Default: as the reconciler does
+    /// ([`ReconcilerOptions::plan`](crate::ReconcilerOptions::plan)).
+    pub asks: Option<VerifyPlan>,
 }
 
 /// Whether a route takes a key.
@@ -91,6 +96,7 @@ impl Default for RoutePolicy {
             body_timeout: Duration::from_secs(30),
             stream_after: Duration::from_secs(10),
             store_away: StoreAway::Refuse,
+            asks: None,
         }
     }
 }
@@ -129,6 +135,27 @@ impl RoutePolicy {
                     .to_owned(),
             ),
             StoreAway::RunUnguarded { .. } | StoreAway::Refuse => {}
+        }
+        if let Some(plan) = &self.asks {
+            faults.extend(self.contradicting(plan));
+        }
+        faults
+    }
+
+    /// Why its own plan of questions does not fit it.
+    fn contradicting(&self, plan: &VerifyPlan) -> Vec<String> {
+        let Clocks {
+            settles_within,
+            retention,
+            ..
+        } = self.request.clocks;
+        let mut faults = plan.validate(settles_within);
+        if plan.give_up_after > retention {
+            faults.push(format!(
+                "what became of a request is asked for {:?} and answers are kept for {retention:?}, so whoever repeats it as \
+                 long as answers are kept might never be told; lower give_up_after or raise the retention",
+                plan.give_up_after
+            ));
         }
         faults
     }
@@ -169,14 +196,49 @@ impl Routes {
         faults
     }
 
-    /// The longest time for which a call of some route can still take effect after its lease.
-    #[must_use]
-    pub fn settles_within_max(&self) -> Duration {
+    /// Why `plan` does not fit the routes that have no plan of their own, each fault once and with the first route that it
+    /// concerns.
+    pub(crate) fn contradicting(&self, plan: &VerifyPlan) -> Vec<String> {
+        let rules = self
+            .rules
+            .iter()
+            .map(|rule| (rule.route.as_str(), &rule.policy));
+        let mut told = Vec::new();
+        let mut faults = Vec::new();
+        for (route, policy) in [("", &self.other)].into_iter().chain(rules) {
+            if policy.asks.is_some() {
+                continue;
+            }
+            for fault in plan.validate(policy.request.clocks.settles_within) {
+                if told.contains(&fault) {
+                    continue;
+                }
+                faults.push(match route {
+                    "" => fault.clone(),
+                    route => format!("{route}: {fault}"),
+                });
+                told.push(fault);
+            }
+        }
+        faults
+    }
+
+    /// The policies of all routes.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = &RoutePolicy> {
         let rules = self.rules.iter().map(|rule| &rule.policy);
-        let clocks = rules
-            .chain([&self.other])
-            .map(|policy| policy.request.clocks.settles_within);
-        clocks.max().unwrap_or_default()
+        rules.chain([&self.other])
+    }
+
+    /// How requests of an operation are guarded, as [`of`](Self::of) said when they came. An operation that no rule names, such
+    /// as one from before a change of the rules, is guarded as all others are.
+    #[must_use]
+    pub fn of_operation(&self, operation: &Operation) -> &RoutePolicy {
+        let fits = |rule: &&Rule| {
+            let method = rule.method.as_ref().map(Method::as_str);
+            rule.route == operation.route() && method.is_none_or(|name| name == operation.method())
+        };
+        let rule = self.rules.iter().find(fits);
+        rule.map_or(&self.other, |rule| &rule.policy)
     }
 
     /// The route of a request and how it is guarded. The route is axum's pattern where it matched one, else that of the
@@ -348,6 +410,108 @@ mod tests {
                 (route, Duration::from_secs(wait))
             );
         }
+    }
+
+    #[test]
+    fn an_operation_is_guarded_as_its_requests_were() {
+        let rule = |method, route: &str, wait| Rule {
+            method,
+            route: route.to_owned(),
+            policy: RoutePolicy {
+                wait: Duration::from_secs(wait),
+                ..RoutePolicy::default()
+            },
+        };
+        let routes = Routes {
+            rules: vec![
+                rule(Some(Method::POST), "/a/{id}", 1),
+                rule(None, "/a/{id}", 2),
+                rule(None, "/{any}/7", 3),
+            ],
+            ..Routes::default()
+        };
+        for (method, path) in [
+            (Method::POST, "/a/7"),
+            (Method::PUT, "/a/7"),
+            (Method::PUT, "/b/7"),
+            (Method::PUT, "/b"),
+        ] {
+            let request = http::Request::builder()
+                .method(&method)
+                .uri(path)
+                .body(())
+                .unwrap();
+            let (route, policy) = routes.of(&request.into_parts().0);
+            let operation = Operation::new(method.as_str(), route).unwrap();
+            assert_eq!(routes.of_operation(&operation), policy, "{operation}");
+        }
+    }
+
+    /// A plan of questions fits the clocks of its own route, and that of all others the routes that have none.
+    #[test]
+    fn a_plan_of_questions_is_checked_against_its_route() {
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        let plan = |give_up_after| VerifyPlan {
+            give_up_after,
+            ..VerifyPlan::default()
+        };
+        let policy = |settles_within, asks| {
+            let mut policy = RoutePolicy {
+                asks,
+                ..RoutePolicy::default()
+            };
+            policy.request.clocks.settles_within = settles_within;
+            policy
+        };
+        let own = |settles_within, give_up_after| policy(settles_within, Some(plan(give_up_after)));
+        for (policy, expected) in [
+            (own(hours(1), hours(2)), None),
+            (own(hours(1), hours(24)), None),
+            (
+                own(hours(2), hours(2)),
+                Some("/a: give_up_after 7200s is not longer than settles_within 7200s"),
+            ),
+            (
+                own(hours(1), hours(25)),
+                Some(
+                    "/a: what became of a request is asked for 90000s and answers are kept for 86400s",
+                ),
+            ),
+        ] {
+            let routes = Routes {
+                rules: vec![Rule {
+                    method: None,
+                    route: "/a".to_owned(),
+                    policy,
+                }],
+                ..Routes::default()
+            };
+            let told = routes.validate(&[]);
+            assert_eq!(told.len(), usize::from(expected.is_some()), "{told:?}");
+            for (told, expected) in told.iter().zip(expected) {
+                assert!(told.starts_with(expected) && told.contains("; "), "{told}");
+            }
+            assert_eq!(routes.contradicting(&plan(hours(1))), [""; 0]);
+        }
+        let rule = |route: &str, policy| Rule {
+            method: None,
+            route: route.to_owned(),
+            policy,
+        };
+        let routes = Routes {
+            rules: vec![
+                rule("/slow", policy(hours(3), None)),
+                rule("/as-slow", policy(hours(3), None)),
+                rule("/own", own(hours(3), hours(4))),
+            ],
+            ..Routes::default()
+        };
+        let told = routes.contradicting(&plan(hours(2)));
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(
+            told[0].starts_with("/slow: give_up_after 7200s is not longer"),
+            "{told:?}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use surefoot_core::effect::Witness;
 use surefoot_core::error::StoreError;
+use surefoot_core::id::Tenant;
 use surefoot_core::port::{RequestWritten, Requests};
 use surefoot_core::request::{Identity, Request, RequestVerdict, Witnessed, witnessed};
 use surefoot_core::time::Timestamp;
@@ -30,15 +31,67 @@ pub enum Resolved {
     NotFound,
 }
 
+impl Resolved {
+    /// The word for what became of a word.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Settled(_) => "settled",
+            Self::Same(_) => "same",
+            Self::Disputed(_) => "disputed",
+            Self::TooEarly { .. } => "too_early",
+            Self::NoVerdict => "no_verdict",
+            Self::NotFound => "not_found",
+        }
+    }
+
+    fn tell(&self, tenant: &Tenant, said: &str, by: &Witness) {
+        let (actor, reason) = match by {
+            Witness::Answer | Witness::Query => ("", ""),
+            Witness::Caller(actor) => (actor.as_str(), ""),
+            Witness::Person(by) => (by.actor.as_str(), by.reason.as_str()),
+        };
+        let request = match self {
+            Self::Settled(request) | Self::Same(request) | Self::Disputed(request) => {
+                Some(tracing::field::display(request.id))
+            }
+            Self::TooEarly { .. } | Self::NoVerdict | Self::NotFound => None,
+        };
+        tracing::info!(
+            %tenant,
+            request,
+            said,
+            outcome = self.as_str(),
+            actor,
+            reason,
+            "a witness said what became of a request"
+        );
+    }
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("others kept writing to the request")]
 struct Crowded;
 
-/// Takes in what a witness says became of a request, at `now`. It may be repeated.
+/// Takes in what a witness says became of a request, at `now`. It may be repeated. Each word is in the log with who said it, why,
+/// and what became of it.
 ///
 /// # Errors
 /// What the store answered; the same call may be made again.
 pub async fn resolve(
+    requests: &dyn Requests,
+    identity: &Identity,
+    verdict: RequestVerdict,
+    by: Witness,
+    now: Timestamp,
+) -> Result<Resolved, StoreError> {
+    let word = verdict.as_str();
+    let resolved = settle(requests, identity, verdict, by.clone(), now).await?;
+    resolved.tell(&identity.tenant, word, &by);
+    Ok(resolved)
+}
+
+async fn settle(
     requests: &dyn Requests,
     identity: &Identity,
     verdict: RequestVerdict,

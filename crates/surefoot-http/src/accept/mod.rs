@@ -3,11 +3,13 @@
 
 mod document;
 mod look;
+mod lookup;
 mod wait;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use async_trait::async_trait;
 use axum::body::Body;
 use axum::response::IntoResponse;
 use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
@@ -15,14 +17,13 @@ use http::{HeaderValue, Response, StatusCode};
 use surefoot::{Client, Error, Intent};
 use surefoot_core::id::{JobId, Kind};
 use surefoot_core::port::{Enqueued, NewJob};
-use surefoot_core::request::{Kept, Request, RequestVerdict};
 use tokio::sync::Semaphore;
 
-use crate::context::{RequestContext, job_key};
+use crate::context::RequestContext;
 use crate::guard::Guard;
-use crate::reconcile::Reconcile;
 use crate::told::Told;
 
+pub use lookup::JobLookup;
 pub(crate) use wait::preferred;
 pub use wait::{ACCEPT_WAIT_MAX, WAITS_MAX, Wait};
 
@@ -60,8 +61,8 @@ const LOOK_AGAIN: HeaderValue = HeaderValue::from_static("2");
 /// # drop(app); Ok(()) }
 /// ```
 ///
-/// The client polls `GET {path}/{id}` or reads `GET {path}/{id}/events`, both for its own tenant only. It is the
-/// [`Reconcile`] of its routes besides: a node that died between the two commits is answered for by the job itself.
+/// The client polls `GET {path}/{id}` or reads `GET {path}/{id}/events`, both for its own tenant only. A node that died between
+/// the two commits is answered for by the job itself: [`reconcile`](Self::reconcile) looks for it.
 #[derive(Clone)]
 pub struct Accept {
     inner: Arc<Inner>,
@@ -75,6 +76,8 @@ struct Inner {
     path: String,
     streams: Arc<Semaphore>,
     waits: Semaphore,
+    /// Whether it was said that a route's runs end before the longest wait.
+    told_short: AtomicBool,
 }
 
 /// Requests that cannot be accepted.
@@ -85,9 +88,20 @@ pub enum AcceptRefused {
         "the path {0:?} is not usable; write it as /grades, without parameters and without / at its end"
     )]
     Path(String),
-    /// The wait contradicts itself.
+    /// The wait contradicts itself, or what the routes allow.
     #[error("{0}")]
     Wait(String),
+    /// Jobs are not kept for long enough to say what became of a request.
+    #[error(
+        "finished jobs are kept for {jobs_kept:?} and what a request does is settled after {settled_after:?}, so a job that is \
+         not found could always be one that was done and dropped; raise the engine's keep"
+    )]
+    JobsKept {
+        /// How long jobs are kept after they ended.
+        jobs_kept: Duration,
+        /// The longest run and what it may still do after it, on the route where that is shortest.
+        settled_after: Duration,
+    },
     /// The intent is of another kind.
     #[error("the intent is a {found}, and {expected} is accepted here")]
     Kind {
@@ -135,6 +149,7 @@ impl Accept {
                 path: path.to_owned(),
                 streams: Arc::new(Semaphore::new(STREAMS_MAX)),
                 waits: Semaphore::new(WAITS_MAX),
+                told_short: AtomicBool::new(false),
             }),
             wait: Wait::default(),
         })
@@ -157,7 +172,7 @@ impl Accept {
             // Its key is the request's alone: a payload that differs is that of a handler which changed since.
             Enqueued::Created(job) | Enqueued::Existing(job) | Enqueued::Conflict(job) => job,
         };
-        let done = self.done(job, request.preferred_wait()).await;
+        let done = self.done(job, request).await;
         let shown = done.and_then(|record| look::shown(&record).ok());
         Ok(match shown {
             Some(shown) => self.located(shown, job),
@@ -237,38 +252,5 @@ impl IntoResponse for AcceptRefused {
         let mut response = status.into_response();
         response.extensions_mut().insert(told);
         response
-    }
-}
-
-#[async_trait]
-impl Reconcile for Accept {
-    /// Whether the request's job is there.
-    async fn ask(&self, request: &Request) -> RequestVerdict {
-        let Ok(key) = job_key(request.id, &self.inner.kind) else {
-            return RequestVerdict::StillUnknown { ask_again_in: None };
-        };
-        let (client, tenant) = (&self.inner.client, &request.identity.tenant);
-        match client.find(tenant, &self.inner.kind, &key).await {
-            Ok(Some(job)) => {
-                let location = format!("{}/{job}", self.inner.path);
-                let body = document::accepted(job, &location).into_bytes();
-                let headers = vec![
-                    (CONTENT_TYPE.to_string(), b"application/json".to_vec()),
-                    (LOCATION.to_string(), location.into_bytes()),
-                ];
-                match Kept::told(StatusCode::ACCEPTED.as_u16(), headers, Some(body)) {
-                    Ok(kept) => RequestVerdict::Happened(kept),
-                    Err(refused) => RequestVerdict::NeedsHuman(refused.to_string().into()),
-                }
-            }
-            Ok(None) => RequestVerdict::DidNotHappen,
-            Err(error) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "a request's job could not be looked up"
-                );
-                RequestVerdict::StillUnknown { ask_again_in: None }
-            }
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Waiting a moment for the job of a request, so that what is done soon is answered at once. It must never wait longer than
 //! was granted, and never answer with what may still change: that answer is the one that every repetition gets.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName};
@@ -10,9 +11,13 @@ use surefoot_core::job::JobState;
 use surefoot_core::port::JobRecord;
 
 use super::{Accept, AcceptRefused};
+use crate::context::RequestContext;
 
 /// The longest that an [`Accept`] waits for a job.
 pub const ACCEPT_WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// What is left of a run's time for its answer after it waited.
+const ANSWER_MARGIN: Duration = Duration::from_secs(1);
 
 /// How many requests of one [`Accept`] wait for their jobs at once; further ones are answered with 202 at once.
 pub const WAITS_MAX: usize = 256;
@@ -28,8 +33,8 @@ const PREFER: HeaderName = HeaderName::from_static("prefer");
 pub struct Wait {
     /// For a client that prefers nothing.
     pub unasked: Duration,
-    /// The longest, whatever a client prefers; at most [`ACCEPT_WAIT_MAX`]. Shorter than the `run_max` of the route, or the
-    /// request ends as one whose outcome is unknown until the reconciler found its job.
+    /// The longest, whatever a client prefers; at most [`ACCEPT_WAIT_MAX`], and below the `run_max` of the route. Where a route
+    /// allows less, its requests are answered with 202 a second before their run is over, and the log says so once.
     pub max: Duration,
 }
 
@@ -63,9 +68,18 @@ impl Accept {
     /// and its result where it succeeded by then, else 202.
     ///
     /// # Errors
-    /// [`AcceptRefused::Wait`].
+    /// [`AcceptRefused::Wait`], also where no route of the guard lets a run go on for that long.
     pub fn waiting(self, wait: Wait) -> Result<Self, AcceptRefused> {
-        let faults = wait.validate();
+        let mut faults = wait.validate();
+        let runs = self.inner.guard.options().routes.policies();
+        let longest = runs.map(|policy| policy.run_max).max().unwrap_or_default();
+        if !wait.max.is_zero() && wait.max.saturating_add(ANSWER_MARGIN) > longest {
+            faults.push(format!(
+                "wait.max is {:?} and no route lets a run take more than {longest:?}, of which {ANSWER_MARGIN:?} is left for \
+                 the answer; lower wait.max or raise run_max",
+                wait.max
+            ));
+        }
         if faults.is_empty() {
             Ok(Self { wait, ..self })
         } else {
@@ -77,9 +91,10 @@ impl Accept {
     pub(super) async fn done(
         &self,
         job: JobId,
-        preferred: Option<Duration>,
+        request: &RequestContext,
     ) -> Option<Box<JobRecord>> {
-        let granted = self.wait.granted(preferred);
+        let granted = self.wait.granted(request.preferred_wait());
+        let granted = granted.min(self.left(request));
         if granted.is_zero() {
             return None;
         }
@@ -87,6 +102,25 @@ impl Accept {
         tokio::time::timeout(granted, self.succeeded(job, granted))
             .await
             .ok()?
+    }
+
+    /// How long the request's run may still wait, so that it ends within the `run_max` of its route.
+    fn left(&self, request: &RequestContext) -> Duration {
+        let routes = &self.inner.guard.options().routes;
+        let run_max = routes.of_operation(request.operation()).run_max;
+        let is_short = self.wait.max.saturating_add(ANSWER_MARGIN) > run_max;
+        if is_short && !self.inner.told_short.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                operation = %request.operation(),
+                wait_max = ?self.wait.max,
+                ?run_max,
+                "clients are kept waiting for less than wait.max, for their run would be over; lower wait.max or raise the \
+                 run_max of the route"
+            );
+        }
+        let until = request.since().after(run_max);
+        let left = until.since(self.inner.client.now());
+        left.saturating_sub(ANSWER_MARGIN)
     }
 
     async fn succeeded(&self, job: JobId, at_most: Duration) -> Option<Box<JobRecord>> {

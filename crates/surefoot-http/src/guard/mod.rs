@@ -51,7 +51,7 @@ use local::Locals;
 use look::{Arrival, Looked};
 use run::Reply;
 use seen::Seen;
-use store::BoundedRequests;
+pub(crate) use store::BoundedRequests;
 
 /// What a handler may fail with.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -144,8 +144,8 @@ impl Guard {
         &self.0.options
     }
 
-    /// A reconciler of its requests that asks `hook`, by its clock and before its observer. Its plan is checked against the
-    /// routes: it must go on asking for longer than the longest `settles_within`.
+    /// A reconciler of its requests that asks `hook`, by its clock, before its observer and by the plan of each route. The plan of
+    /// the options is checked against the routes that have none: it must go on asking for longer than their `settles_within`.
     ///
     /// # Errors
     /// Every contradiction of the options.
@@ -154,12 +154,9 @@ impl Guard {
         hook: impl Reconcile,
         options: ReconcilerOptions,
     ) -> Result<Reconciler, GuardRefused> {
-        let faults = options.validate(self.0.options.routes.settles_within_max());
-        if !faults.is_empty() {
-            return Err(GuardRefused(faults));
-        }
         let requests = self.0.requests.unbounded();
         let reconciler = Reconciler::new(requests, self.0.clock.clone(), hook, options)?;
+        let reconciler = reconciler.by_routes(self.0.options.routes.clone())?;
         Ok(reconciler.watched(self.0.watching.clone()))
     }
 

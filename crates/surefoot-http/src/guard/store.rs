@@ -21,14 +21,14 @@ const PAUSE: Duration = Duration::from_millis(25);
 #[error("no answer within {0:?}")]
 struct NoAnswer(Duration);
 
-pub(super) struct BoundedRequests {
+pub(crate) struct BoundedRequests {
     inner: Arc<dyn Requests>,
     limit: Duration,
     watching: Watching,
 }
 
 impl BoundedRequests {
-    pub(super) fn new(inner: Arc<dyn Requests>, limit: Duration, watching: Watching) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Requests>, limit: Duration, watching: Watching) -> Self {
         Self {
             inner,
             limit,
@@ -57,7 +57,7 @@ impl BoundedRequests {
     }
 
     /// Writes once.
-    pub(super) async fn write_once(&self, request: &Request) -> Result<RequestWritten, StoreError> {
+    pub(crate) async fn write_once(&self, request: &Request) -> Result<RequestWritten, StoreError> {
         self.within("write_request", self.inner.write_request(request))
             .await
     }
@@ -92,7 +92,7 @@ impl BoundedRequests {
     }
 
     /// Waits for one call of the store, within the limit.
-    pub(super) async fn within<T>(
+    pub(crate) async fn within<T>(
         &self,
         verb: &'static str,
         call: impl Future<Output = Result<T, StoreError>>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderValue, Request, Response, Uri, Version};
+use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use surefoot_policy::clock::{Clock as _, TokioClock};
@@ -96,6 +96,16 @@ impl Upstream {
         let answering = self.client.request(Request::from_parts(head, body));
         let answered = Term::scope(term, answering);
         match tokio::time::timeout(left, answered).await {
+            Ok(Ok(response)) if !is_final(response.status()) => {
+                let status = response.status().as_u16();
+                tracing::warn!(status, "the upstream answered with no status of an answer");
+                self.told(
+                    Problem::new(&UPSTREAM_BROKEN, "it may have happened"),
+                    Told::Unknown(format!(
+                        "the upstream answered with the status {status}, which says nothing"
+                    )),
+                )
+            }
             Ok(Ok(response)) => {
                 let mut response = response.map(Body::new);
                 headers::end_hop(response.headers_mut());
@@ -150,6 +160,12 @@ impl Upstream {
             .authority(self.authority.clone());
         uri.path_and_query(path).build().ok()
     }
+}
+
+/// Whether a status is that of an answer (RFC 9110, section 15): another one says nothing of what became of the request, and is
+/// never kept. An upgrade is not passed on, so 101 is none either.
+pub(super) fn is_final(status: StatusCode) -> bool {
+    (200..=599).contains(&status.as_u16())
 }
 
 /// A client that keeps connections for a short while.

@@ -1,5 +1,5 @@
 //! The guard as a reverse proxy, for services in any language. What carries no key streams through both ways; what carries
-//! one runs once. It speaks HTTP/1.1 to both sides, and passes on no upgrade.
+//! one runs once. It speaks HTTP/1.1 to both sides, passes on no upgrade and opens no tunnel.
 //!
 //! An upstream that does not answer in time may have done its work: that is an unknown outcome here, never a failure. Only
 //! an upstream that could not be connected to has surely done nothing.
@@ -14,9 +14,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::body::Body;
-use http::{Request, Response, Uri};
+use http::{Method, Request, Response, Uri};
 
 use crate::guard::Guard;
+use crate::problem::{Problem, TUNNEL_REFUSED};
 use forward::Upstream;
 
 pub use serve::ProxyDrained;
@@ -143,8 +144,13 @@ impl Proxy {
         }
     }
 
-    /// Serves one request.
+    /// Serves one request. `CONNECT` is refused: a tunnel would pass by the guard.
     pub async fn handle(&self, request: Request<Body>) -> Response<Body> {
+        if request.method() == Method::CONNECT {
+            let refused =
+                "this is a proxy before one service; send requests to it, and not through it";
+            return Problem::new(&TUNNEL_REFUSED, refused).response(self.guard.problems(), None);
+        }
         let upstream = self.upstream.clone();
         let served = self.guard.handle(request, move |request| async move {
             Ok::<_, std::convert::Infallible>(upstream.forward(request).await)

@@ -12,7 +12,7 @@ use surefoot_core::request::{
 };
 
 use super::connect::Connector;
-use super::forward::client;
+use super::forward::{client, is_final};
 use super::headers::{REQUEST_ID, TENANT, end_hop};
 use crate::guard::{Room, Unread, read};
 use crate::mark::IDEMPOTENCY_KEY;
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 ///
 /// - `happened`: it happened, and this answer (status, headers that are kept, body) is what every repetition gets;
 /// - `nothing-happened`: it did not happen;
-/// - anything else, several words, or nothing: it is not known.
+/// - anything else, several words, a status outside 200 to 599, or nothing: it is not known.
 #[derive(Clone, Debug)]
 pub struct VerifyByUrl {
     uri: Uri,
@@ -63,6 +63,8 @@ impl VerifyByUrl {
         end_hop(&mut head.headers);
         let (word, _) = take_word(&mut head.headers)?;
         match word {
+            // What is no answer cannot be replayed as one.
+            Word::Happened if !is_final(head.status) => None,
             Word::NothingHappened => Some(RequestVerdict::DidNotHappen),
             Word::Happened => {
                 let most = self.policy.body_bytes_max;

@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 use surefoot::{Cx, Engine, EngineOptions, Failure, Heartbeat, Intent, Job, JobPolicy};
 use surefoot_core::id::{Kind, Tenant, Worker};
 use surefoot_core::port::{Requests as _, Store};
+use surefoot_core::request::{Clocks, Identity, RequestKey, RequestPolicy, RequestStateName};
 use surefoot_core::time::Timestamp;
 use surefoot_http::{
     Accept, AcceptRefused, ExtensionTenant, Guard, GuardOptions, IdempotencyLayer, Reconciler,
-    ReconcilerOptions, RequestContext, Wait,
+    ReconcilerOptions, RequestContext, RoutePolicy, Routes, Rule, Wait,
 };
 use surefoot_testkit::{Fault, FaultyStore, MemoryStore, TokioClock, Verb};
 use tower::ServiceExt;
@@ -59,6 +60,10 @@ fn engine(store: Arc<dyn Store>) -> surefoot::EngineBuilder {
 
 /// A desk whose jobs take five seconds each.
 async fn desk() -> Desk {
+    desk_by(Routes::default()).await
+}
+
+async fn desk_by(routes: Routes) -> Desk {
     let start = Timestamp::from_micros(1_800_000_000_000_000);
     let clock = Arc::new(TokioClock::starting_at(start));
     let store = MemoryStore::new(clock.clone());
@@ -72,7 +77,10 @@ async fn desk() -> Desk {
     };
     let engine = engine(Arc::new(faults.clone())).handle(run, JobPolicy::default());
     let engine = engine.start().await.unwrap();
-    let options = GuardOptions::new(Worker::new("node").unwrap());
+    let options = GuardOptions {
+        routes,
+        ..GuardOptions::new(Worker::new("node").unwrap())
+    };
     let requests = Arc::new(faults.requests(Arc::new(store.clone())));
     let guard = Guard::new(requests, clock.clone(), ExtensionTenant, options).unwrap();
     let kind = Kind::new(Essay::KIND).unwrap();
@@ -131,6 +139,9 @@ impl Desk {
         jobs.await.unwrap()
     }
 }
+
+/// How long finished jobs are kept: the engine's default.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
@@ -271,7 +282,7 @@ async fn an_enqueue_whose_answer_was_lost_is_found_by_the_reconciler() {
         );
         let options = ReconcilerOptions::default();
         let requests = Arc::new(desk.store.clone());
-        let hook = desk.accept.clone();
+        let hook = desk.accept.reconcile(KEPT).unwrap();
         let reconciler = Reconciler::new(requests, desk.clock.clone(), hook, options).unwrap();
         let mut rounds = 0;
         while desk.store.request_depth().await.unwrap().unknown > 0 {
@@ -291,6 +302,85 @@ async fn an_enqueue_whose_answer_was_lost_is_found_by_the_reconciler() {
         2,
         "one for each key: no-lost-intent, no-double-effect"
     );
+}
+
+/// A job that was done and dropped before anybody asked is not there: its request must not run again for that.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_may_have_been_dropped_is_no_proof_that_nothing_happened() {
+    for (asked_after, state) in [
+        (KEPT - seconds(10), RequestStateName::Released),
+        (KEPT, RequestStateName::NeedsHuman),
+    ] {
+        let desk = desk().await;
+        for _ in 0..3 {
+            desk.faults.next(Verb::Enqueue, Fault::Before);
+        }
+        desk.post("k", 700).await;
+        tokio::time::advance(asked_after).await;
+        let hook = desk.accept.reconcile(KEPT).unwrap();
+        let (requests, options) = (Arc::new(desk.store.clone()), ReconcilerOptions::default());
+        let reconciler = Reconciler::new(requests, desk.clock.clone(), hook, options).unwrap();
+        reconciler.round().await.unwrap();
+        let identity = Identity {
+            tenant: tenant("me"),
+            key: RequestKey::new("k").unwrap(),
+        };
+        let request = desk.store.request(&identity).await.unwrap().unwrap();
+        assert_eq!(request.state.name(), state, "{:?}", request.state);
+    }
+}
+
+/// Kept for less than a run and what settles after it, no missing job could ever prove anything.
+#[tokio::test(start_paused = true)]
+async fn jobs_that_are_not_kept_for_long_enough_are_refused() {
+    let desk = desk().await;
+    // 5 min of a run, and 60 s in which it settles.
+    let refused = desk.accept.reconcile(seconds(360)).unwrap_err();
+    assert!(matches!(refused, AcceptRefused::JobsKept { .. }));
+    assert!(refused.to_string().contains("kept for 360s"), "{refused}");
+    assert!(desk.accept.reconcile(seconds(361)).is_ok());
+}
+
+/// A route whose runs are over before the longest wait: its client is told 202 in time, and never that nobody knows.
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_before_the_run_does() {
+    let short = RoutePolicy {
+        run_max: seconds(4),
+        request: RequestPolicy {
+            clocks: Clocks {
+                lease: seconds(4),
+                ..Clocks::default()
+            },
+            ..RequestPolicy::default()
+        },
+        ..RoutePolicy::default()
+    };
+    let routes = Routes {
+        other: RoutePolicy::default(),
+        rules: vec![Rule {
+            method: None,
+            route: "/grades".to_owned(),
+            policy: short.clone(),
+        }],
+    };
+    let desk = desk_by(routes).await;
+    let begun = tokio::time::Instant::now();
+    let told = desk.post_preferring(Some("wait=8"), "k", 700).await;
+    assert_eq!(told.marks(), (202, Some("executed"), None));
+    assert_eq!(begun.elapsed().as_secs(), 3);
+
+    let everywhere = desk_by(Routes::all(RoutePolicy {
+        run_max: seconds(9),
+        ..short
+    }));
+    let wait = |max| Wait {
+        unasked: Duration::ZERO,
+        max,
+    };
+    let accept = everywhere.await.accept;
+    let refused = accept.clone().waiting(wait(seconds(9))).unwrap_err();
+    assert!(refused.to_string().contains("wait.max is 9s"), "{refused}");
+    assert!(accept.waiting(wait(seconds(8))).is_ok());
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,7 +19,8 @@ use surefoot_http::{
     ReconcilerOptions, RoutePolicy, Routes, SingleTenant, VerifyByUrl,
 };
 use surefoot_testkit::{MemoryStore, TokioClock};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -449,7 +450,7 @@ async fn a_proxy_that_is_told_to_stop_lets_requests_end() {
     stand.stop.cancel();
     assert_eq!(asking.await.unwrap().marks(), (201, Some("executed"), None));
     assert_eq!(stand.serving.await.unwrap(), ProxyDrained::default());
-    assert!(tokio::net::TcpStream::connect(addr).await.is_err());
+    assert!(TcpStream::connect(addr).await.is_err());
 }
 
 #[tokio::test]
@@ -508,4 +509,75 @@ async fn other_machines_are_served_only_where_tenants_are_told_apart() {
             "{upstream}"
         );
     }
+}
+
+/// A service that answers whatever comes with these lines.
+async fn saying(lines: &'static str) -> SocketAddr {
+    let (upstream, at) = bound().await;
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = upstream.accept().await {
+            let mut head = [0; 4096];
+            let _ = stream.read(&mut head).await.unwrap();
+            stream.write_all(lines.as_bytes()).await.unwrap();
+        }
+    });
+    at
+}
+
+/// 999 says nothing of what became of the request: kept, every repetition would get it as its answer.
+#[tokio::test]
+async fn a_status_that_is_none_is_an_unknown_outcome_and_is_not_kept() {
+    for lines in [
+        "HTTP/1.1 999 Odd\r\ncontent-length: 2\r\n\r\nok",
+        "HTTP/1.1 600 Odd\r\ncontent-length: 0\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
+    ] {
+        let at = saying(lines).await;
+        let (policy, options) = (RoutePolicy::default(), ProxyOptions::default());
+        let stand = before(at, policy, options, Arc::default()).await;
+        let first = stand.ask(keyed("k", "")).await;
+        let unknown = Some("outcome-unknown");
+        assert_eq!(first.marks(), (502, Some("executed"), unknown), "{lines}");
+        assert_eq!(first.json()["type"], "urn:surefoot:problem:upstream-broken");
+        let again = stand.ask(keyed("k", "")).await;
+        assert_eq!(again.marks(), (409, None, unknown), "{lines}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_no_word_of_what_happened() {
+    let at = saying("HTTP/1.1 999 Odd\r\nsurefoot-outcome: happened\r\ncontent-length: 0\r\n\r\n");
+    let (policy, options) = (RoutePolicy::default(), ProxyOptions::default());
+    let at = at.await;
+    let stand = before(at, policy.clone(), options, Arc::default()).await;
+    stand.ask(keyed("k", "")).await;
+    let verify = VerifyByUrl::new(format!("http://{at}/").parse().unwrap(), policy.request);
+    let reconciler = Reconciler::new(
+        Arc::new(stand.store.clone()),
+        stand.clock.clone(),
+        verify.unwrap(),
+        ReconcilerOptions::default(),
+    );
+    let round = reconciler.unwrap().round().await.unwrap();
+    assert_eq!((round.open, round.completed), (1, 0));
+}
+
+/// A tunnel would pass by the guard, and what goes through it is nobody's request.
+#[tokio::test]
+async fn a_tunnel_is_refused_and_the_service_sees_nothing_of_it() {
+    let stand = stand(RoutePolicy::default(), ProxyOptions::default(), |_| async {
+        answer(200, "reached")
+    })
+    .await;
+    for key in ["", "idempotency-key: k\r\n"] {
+        let mut stream = TcpStream::connect(stand.addr).await.unwrap();
+        let head = format!("CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n{key}\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut told = vec![0; 4096];
+        let read = stream.read(&mut told).await.unwrap();
+        let told = String::from_utf8_lossy(&told[..read]).to_lowercase();
+        assert!(told.starts_with("http/1.1 501"), "{told}");
+        assert!(told.contains("idempotency-error: tunnel-refused"), "{told}");
+    }
+    assert_eq!(stand.ran(), 0);
 }

@@ -8,8 +8,9 @@ use surefoot_core::effect::VerifyPlan;
 use surefoot_core::request::{Kept, Request, RequestState, RequestVerdict, StoredResponse};
 use surefoot_http::{AskNobody, Reconcile, Reconciler, ReconcilerOptions, Round, RoutePolicy};
 use surefoot_testkit::{Fault, Verb};
+use tokio_util::sync::CancellationToken;
 
-use crate::fixture::{Front, answer, front, seconds};
+use crate::fixture::{Front, answer, front, post, seconds};
 
 /// Says the same whenever it is asked, and notes the keys.
 #[derive(Clone)]
@@ -32,7 +33,11 @@ fn says(verdict: RequestVerdict) -> Says {
 
 /// A front whose handler does not know what became of its work.
 fn doubtful() -> Front {
-    front(RoutePolicy::default(), |_| async {
+    doubtful_by(RoutePolicy::default())
+}
+
+fn doubtful_by(policy: RoutePolicy) -> Front {
+    front(policy, |_| async {
         let mut response = answer(504, "");
         let told = surefoot_http::Told::Unknown("no answer".to_owned());
         response.extensions_mut().insert(told);
@@ -203,4 +208,149 @@ async fn two_reconcilers_settle_a_request_once() {
     let (one, two) = (one.unwrap(), two.unwrap());
     assert_eq!(one.completed + two.needs_human, 1);
     assert_eq!(one.outrun + two.outrun, 1);
+}
+
+/// Says that it happened, but for the keys that begin with `hangs`, about which it never answers, and `panics`.
+struct Hangs;
+
+#[async_trait]
+impl Reconcile for Hangs {
+    async fn ask(&self, request: &Request) -> RequestVerdict {
+        let key = request.identity.key.as_str();
+        assert!(!key.starts_with("panics"), "a fault of the hook");
+        if key.starts_with("hangs") {
+            return std::future::pending().await;
+        }
+        happened()
+    }
+}
+
+/// How many of these keys are settled.
+async fn settled(front: &Front, keys: &[String]) -> usize {
+    let mut settled = 0;
+    for key in keys {
+        let state = front.state(key).await;
+        settled += usize::from(matches!(state, Some(RequestState::Finished { .. })));
+    }
+    settled
+}
+
+/// Questions that get no answer take the room of their own operation only, and what comes due beside them is not kept waiting:
+/// the first of them is given up after 10 s.
+#[tokio::test(start_paused = true)]
+async fn a_question_that_never_returns_holds_up_no_other() {
+    let front = doubtful();
+    let of_other = |key: &str| {
+        let mut request = post(key, "{}");
+        *request.uri_mut() = "/payments/7".parse().unwrap();
+        request
+    };
+    for number in 0..30 {
+        front.ask(of_other(&format!("hangs-{number}"))).await;
+    }
+    front.post("hangs").await;
+    let keys: Vec<String> = (0..30).map(|number| format!("k{number}")).collect();
+    for key in &keys {
+        front.post(key).await;
+    }
+    let stop = CancellationToken::new();
+    let reconciler = reconciler(&front, Hangs, VerifyPlan::default());
+    let running = tokio::spawn({
+        let stop = stop.clone();
+        async move { reconciler.run(stop).await }
+    });
+    tokio::time::sleep(seconds(2)).await;
+    assert_eq!(settled(&front, &keys).await, 30);
+    front.post("late").await;
+    tokio::time::sleep(seconds(2)).await;
+    assert_eq!(settled(&front, &["late".to_owned()]).await, 1);
+    // What hangs is given up each time, and a person decides in the end.
+    tokio::time::sleep(seconds(48 * 3600)).await;
+    let state = front.state("hangs").await;
+    assert!(
+        matches!(state, Some(RequestState::NeedsHuman { .. })),
+        "{state:?}"
+    );
+    stop.cancel();
+    running.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_panics_says_nothing_and_ends_nothing() {
+    let front = doubtful();
+    front.post("panics").await;
+    front.post("k").await;
+    let reconciler = reconciler(&front, Hangs, VerifyPlan::default());
+    let round = reconciler.round().await.unwrap();
+    assert_eq!((round.open, round.completed), (1, 1));
+    let state = front.state("panics").await;
+    assert!(
+        matches!(state, Some(RequestState::Unknown { asked: 1, .. })),
+        "{state:?}"
+    );
+}
+
+/// A store that takes the question and never answers is one that is away.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_is_given_up_and_asked_again() {
+    let front = doubtful();
+    front.post("k").await;
+    let reconciler = reconciler(&front, says(happened()), VerifyPlan::default());
+    for verb in [Verb::DueRequests, Verb::WriteRequest] {
+        front.faults.next(verb, Fault::Delay(seconds(3600)));
+        let begun = tokio::time::Instant::now();
+        match reconciler.round().await {
+            Ok(round) => assert_eq!((verb, round.open), (Verb::WriteRequest, 1)),
+            Err(error) => assert!(error.is_transient() && verb == Verb::DueRequests),
+        }
+        assert_eq!(begun.elapsed().as_secs(), 5, "{verb:?}");
+    }
+    assert_eq!(reconciler.round().await.unwrap().completed, 1);
+}
+
+/// A route may ask less often than the others: its plan decides when a person is needed.
+#[tokio::test(start_paused = true)]
+async fn each_route_is_asked_about_by_its_own_plan() {
+    let once = VerifyPlan {
+        asks_max: 1,
+        ..VerifyPlan::default()
+    };
+    for (asks, needs_human) in [(Some(once), 1), (None, 0)] {
+        let policy = RoutePolicy {
+            asks,
+            ..RoutePolicy::default()
+        };
+        let front = doubtful_by(policy);
+        front.post("k").await;
+        let unknown = says(RequestVerdict::StillUnknown { ask_again_in: None });
+        let reconciler = front
+            .guard
+            .reconciler(unknown, ReconcilerOptions::default());
+        let round = reconciler.unwrap().round().await.unwrap();
+        assert_eq!(
+            (round.needs_human, round.open),
+            (needs_human, 1 - needs_human)
+        );
+    }
+}
+
+/// The plan of the reconciler is checked against the routes that go by it, when it is set up.
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_contradicts_a_route_is_refused() {
+    let short = VerifyPlan {
+        give_up_after: seconds(60),
+        ..VerifyPlan::default()
+    };
+    for (asks, is_sound) in [(None, false), (Some(VerifyPlan::default()), true)] {
+        let policy = RoutePolicy {
+            asks,
+            ..RoutePolicy::default()
+        };
+        let options = ReconcilerOptions {
+            plan: short.clone(),
+            ..ReconcilerOptions::default()
+        };
+        let made = doubtful_by(policy).guard.reconciler(AskNobody, options);
+        assert_eq!(made.is_ok(), is_sound, "{made:?}");
+    }
 }

@@ -13,8 +13,8 @@ use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
     Advanced, Announcements, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite, EffectWritten,
-    Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay,
-    Steered, Store,
+    Enqueued, ExpiredJob, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
+    Pause, Replay, Steered, Store,
 };
 use surefoot_core::settle::Settlement;
 use surefoot_core::text::ErrorText;
@@ -109,7 +109,7 @@ impl Store for Bounded {
         self.call("lapsed", self.inner.lapsed(now, limit)).await
     }
 
-    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
+    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<ExpiredJob>, StoreError> {
         self.call("expire", self.inner.expire(now, limit)).await
     }
 

@@ -45,8 +45,8 @@ pub enum Event<'a> {
     DeadLetter {
         /// Which job.
         job: JobId,
-        /// Its kind; `None` where only its id is known (a deadline passed while it waited).
-        kind: Option<&'a Kind>,
+        /// Its kind.
+        kind: &'a Kind,
         /// Why.
         reason: DeadReason,
     },

@@ -59,7 +59,7 @@ pub(crate) fn tell_settled(
                 tracing::warn!(job = %id, attempt, %epoch, reason, error = %death.error, "a dead letter");
                 observer.on(&Event::DeadLetter {
                     job: job.id,
-                    kind: Some(&job.kind),
+                    kind: &job.kind,
                     reason: death.reason,
                 });
             }

@@ -100,16 +100,8 @@ fn log(event: &Event<'_>) {
                 }
             }
         }
-        // The engine logs the dead letters that an attempt left; this one had none.
-        Event::DeadLetter {
-            job,
-            kind: None,
-            reason,
-        } => {
-            tracing::warn!(%job, reason = reason.as_str(), "a job is a dead letter and waits for a person");
-        }
-        Event::DeadLetter { kind: Some(_), .. } => {}
-        Event::StaleWrite { .. }
+        Event::DeadLetter { .. }
+        | Event::StaleWrite { .. }
         | Event::Enqueued { .. }
         | Event::Claimed { .. }
         | Event::LeaseLost { .. }

@@ -1,6 +1,7 @@
-//! Keeping a lease.
+//! Keeping a lease, and what becomes of a job whose deadline passes while it has none.
 
-use crate::id::{Epoch, JobId};
+use crate::id::{Epoch, JobId, Kind};
+use crate::job::DeadReason;
 use crate::time::Timestamp;
 
 /// A lease to extend.
@@ -35,4 +36,15 @@ pub struct Beat {
     pub extended: Vec<Extended>,
     /// The database's clock.
     pub database_now: Timestamp,
+}
+
+/// A job that became a dead letter because its deadline passed while it waited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpiredJob {
+    /// Which job.
+    pub job: JobId,
+    /// Its kind.
+    pub kind: Kind,
+    /// Why it is dead, by [`crate::settle::expired`].
+    pub reason: DeadReason,
 }

@@ -2,7 +2,7 @@
 
 use super::JobRecord;
 use super::{Advanced, Claim};
-use super::{Beat, Extended, Extension};
+use super::{Beat, ExpiredJob, Extended, Extension};
 use super::{By, Cancelled, Pause, Replay, Steered};
 use super::{DeadGroup, Depth, JobFilter, Maintained};
 use super::{EffectWrite, EffectWritten};
@@ -78,7 +78,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Makes dead letters ([`crate::settle::expired`]) of pending and retrying jobs whose deadline is not after `now`,
     /// at most `limit`; answers which.
-    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError>;
+    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<ExpiredJob>, StoreError>;
 
     /// Writes effects down, at most [`BATCH_MAX`], each by itself: one refused write never spoils the others. A write
     /// with a fence applies only while the job runs under that epoch, and extends its lease where it says so; one

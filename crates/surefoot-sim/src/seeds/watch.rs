@@ -11,8 +11,8 @@ use surefoot_core::job::{Job, JobState, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
     Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite,
-    EffectWritten, Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
-    Pause, Replay, Settled, Steered, Store,
+    EffectWritten, Enqueued, ExpiredJob, Extended, Extension, Heart, JobFilter, JobRecord,
+    Maintained, NewJob, Pause, Replay, Settled, Steered, Store,
 };
 use surefoot_core::settle::Settlement;
 use surefoot_core::text::ErrorText;
@@ -222,7 +222,7 @@ impl Store for Watched {
         self.gate.pass(self.inner.lapsed(now, limit)).await
     }
 
-    async fn expire(&self, now: Timestamp, limit: u32) -> Answer<Vec<JobId>> {
+    async fn expire(&self, now: Timestamp, limit: u32) -> Answer<Vec<ExpiredJob>> {
         self.gate.pass(self.inner.expire(now, limit)).await
     }
 

@@ -1,11 +1,13 @@
 //! Expire: a waiting job whose deadline passed becomes a dead letter. It must never touch a job that runs, nor one that is
 //! verifying.
 
+use std::collections::HashSet;
+
 use sqlx::postgres::PgRow;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{JobId, Kind};
-use surefoot_core::job::StateName;
-use surefoot_core::port::BATCH_MAX;
+use surefoot_core::job::{DeadReason, StateName};
+use surefoot_core::port::{BATCH_MAX, ExpiredJob};
 use surefoot_core::settle::expired;
 use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
@@ -33,7 +35,7 @@ pub(super) async fn expire(
     caller: &Caller,
     now: Timestamp,
     limit: u32,
-) -> Result<Vec<JobId>, StoreError> {
+) -> Result<Vec<ExpiredJob>, StoreError> {
     let limit = i64::from(limit.min(BATCH_MAX as u32));
     let rows = caller
         .rows(caller.statement(OVERDUE).bind(now.as_micros()).bind(limit))
@@ -50,19 +52,18 @@ pub(super) async fn expire(
         .row(bind(caller.statement(EXPIRE), &overdue).bind(now.as_micros()))
         .await?;
     let ids: Option<Vec<Uuid>> = column(&row, "ids")?;
-    Ok(ids
-        .unwrap_or_default()
-        .into_iter()
-        .map(JobId::from_uuid)
-        .collect())
+    let gone: HashSet<Uuid> = ids.unwrap_or_default().into_iter().collect();
+    overdue.retain(|job| gone.contains(&job.id));
+    Ok(overdue.into_iter().map(Overdue::expired).collect())
 }
 
 /// A job past its deadline, as it was seen, and what is to be said of it.
 struct Overdue {
     id: Uuid,
+    kind: Kind,
     starts: i32,
     state: String,
-    reason: &'static str,
+    reason: DeadReason,
     error: String,
     fingerprint: i64,
 }
@@ -84,12 +85,21 @@ impl Overdue {
         );
         Ok(Self {
             id: column(row, "id")?,
+            kind,
             starts: column(row, "starts")?,
             state,
-            reason: death.reason.as_str(),
+            reason: death.reason,
             error: death.error.as_str().to_owned(),
             fingerprint: death.fingerprint.to_bits().cast_signed(),
         })
+    }
+
+    fn expired(self) -> ExpiredJob {
+        ExpiredJob {
+            job: JobId::from_uuid(self.id),
+            kind: self.kind,
+            reason: self.reason,
+        }
     }
 }
 
@@ -103,7 +113,12 @@ fn bind<'q>(statement: Statement<'q>, overdue: &[Overdue]) -> Statement<'q> {
                 .map(|job| job.state.as_str())
                 .collect::<Vec<_>>(),
         )
-        .bind(overdue.iter().map(|job| job.reason).collect::<Vec<_>>())
+        .bind(
+            overdue
+                .iter()
+                .map(|job| job.reason.as_str())
+                .collect::<Vec<_>>(),
+        )
         .bind(
             overdue
                 .iter()

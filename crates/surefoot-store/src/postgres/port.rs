@@ -9,8 +9,9 @@ use surefoot_core::id::{Epoch, JobId, Key, Kind, Queue, Tenant};
 use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
-    Advanced, Announcements, BATCH_MAX, By, Cancelled, Claim, DeadGroup, Depth, Enqueued, Extended,
-    Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause, Replay, Steered, Store,
+    Advanced, Announcements, BATCH_MAX, By, Cancelled, Claim, DeadGroup, Depth, Enqueued,
+    ExpiredJob, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob, Pause,
+    Replay, Steered, Store,
 };
 use surefoot_core::port::{EffectWrite, EffectWritten};
 use surefoot_core::settle::Settlement;
@@ -84,7 +85,7 @@ impl Store for PostgresStore {
         lease::lapsed(self.caller(), now, limit).await
     }
 
-    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
+    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<ExpiredJob>, StoreError> {
         expire::expire(self.caller(), now, limit).await
     }
 

@@ -5,6 +5,7 @@ use rusqlite::Row;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, JobId, Kind, OrderKey, Queue, Tenant};
 use surefoot_core::job::StateName;
+use surefoot_core::port::ExpiredJob;
 use surefoot_core::settle::expired;
 use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
@@ -42,8 +43,8 @@ pub(super) fn expire(
     ledger: &Ledger<'_>,
     now: Timestamp,
     limit: u32,
-) -> Result<Vec<JobId>, StoreError> {
-    let mut ids = Vec::new();
+) -> Result<Vec<ExpiredJob>, StoreError> {
+    let mut all = Vec::new();
     for job in ledger.rows(OVERDUE, (now.as_micros(), limit), overdue)? {
         let death = expired(&job.kind, job.unknown, job.error.as_ref(), now);
         ledger.execute_one(
@@ -64,10 +65,14 @@ pub(super) fn expire(
             Some(job.state),
             Some(StateName::Dead),
         );
-        ids.push(job.id);
+        all.push(ExpiredJob {
+            job: job.id,
+            kind: job.kind,
+            reason: death.reason,
+        });
     }
-    ids.sort_unstable();
-    Ok(ids)
+    all.sort_unstable_by_key(|expired| expired.job);
+    Ok(all)
 }
 
 fn overdue(found: &Row<'_>) -> Result<Overdue, StoreError> {

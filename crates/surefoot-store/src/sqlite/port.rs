@@ -11,8 +11,8 @@ use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
     Advanced, Announcements, BATCH_MAX, Beat, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite,
-    EffectWritten, Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
-    Pause, Replay, Steered, Store,
+    EffectWritten, Enqueued, ExpiredJob, Extended, Extension, Heart, JobFilter, JobRecord,
+    Maintained, NewJob, Pause, Replay, Steered, Store,
 };
 use surefoot_core::settle::Settlement;
 use surefoot_core::text::ErrorText;
@@ -82,7 +82,7 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
+    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<ExpiredJob>, StoreError> {
         self.call("expire", limit as usize, Ordinary, move |ledger| {
             expire::expire(ledger, now, limit)
         })

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use surefoot_core::job::{DeadReason, JobState, StateName};
-use surefoot_core::port::{NewJob, Store};
+use surefoot_core::port::{ExpiredJob, NewJob, Store};
 use surefoot_core::settle::expired;
 
 use super::fixture::{
-    START, applied, at, claim, created, in_state, job, record, running, state_name, success, take,
-    take_one, transient,
+    START, applied, at, claim, created, expire, in_state, job, record, running, state_name,
+    success, take, take_one, transient,
 };
 
 fn until(deadline: u64) -> NewJob {
@@ -23,19 +23,12 @@ pub async fn a_waiting_job_expires_at_its_deadline(store: Arc<dyn Store>) {
     let waiting = created(&*store, &[until(10), until(11), job("mail")], START).await;
     let early = at(10).before(Duration::from_micros(1));
     assert_eq!(
-        store.expire(early, 10).await.expect("expire"),
+        expire(&*store, early, 10).await,
         [],
         "a deadline holds to its instant"
     );
-    assert_eq!(
-        store.expire(at(10), 10).await.expect("expire"),
-        [waiting[0]]
-    );
-    assert_eq!(
-        store.expire(at(10), 10).await.expect("expire"),
-        [],
-        "it expires once"
-    );
+    assert_eq!(expire(&*store, at(10), 10).await, [waiting[0]]);
+    assert_eq!(expire(&*store, at(10), 10).await, [], "it expires once");
     let found = record(&*store, waiting[0]).await;
     assert_eq!(
         found.job.state,
@@ -52,7 +45,7 @@ pub async fn a_retry_expires_with_what_it_said(store: Arc<dyn Store>) {
     let JobState::Retrying { error, .. } = record(&*store, id).await.job.state else {
         panic!("it retries")
     };
-    assert_eq!(store.expire(at(100), 10).await.expect("expire"), [id]);
+    assert_eq!(expire(&*store, at(100), 10).await, [id]);
     let found = record(&*store, id).await;
     assert_eq!(
         found.job.state,
@@ -72,7 +65,7 @@ pub async fn an_unknown_outcome_does_not_expire_as_a_failure(store: Arc<dyn Stor
     let mut retry = transient(&leased, START);
     retry.counts.unknown = 1;
     applied(&*store, &retry, START).await;
-    store.expire(at(100), 10).await.expect("expire");
+    let expired = store.expire(at(100), 10).await.expect("expire");
     let found = record(&*store, leased.id).await;
     assert_eq!(found.job.counts.unknown, 1);
     let JobState::Dead(death) = found.job.state else {
@@ -83,6 +76,12 @@ pub async fn an_unknown_outcome_does_not_expire_as_a_failure(store: Arc<dyn Stor
         DeadReason::OutcomeUnknown,
         "honest-unknown: its effect may have happened"
     );
+    let told = ExpiredJob {
+        job: leased.id,
+        kind: found.job.kind,
+        reason: death.reason,
+    };
+    assert_eq!(expired, [told], "and whoever watches is told so");
 }
 
 pub async fn what_runs_or_is_settled_does_not_expire(store: Arc<dyn Store>) {
@@ -97,7 +96,7 @@ pub async fn what_runs_or_is_settled_does_not_expire(store: Arc<dyn Store>) {
             before.push(record(&*store, id).await);
         }
     }
-    assert_eq!(store.expire(at(200), 10).await.expect("expire"), []);
+    assert_eq!(expire(&*store, at(200), 10).await, []);
     for known in before {
         assert_eq!(
             record(&*store, known.job.id).await,
@@ -119,7 +118,7 @@ pub async fn a_holder_may_settle_after_the_deadline(store: Arc<dyn Store>) {
     )
     .await;
     let leased = super::fixture::take_one(&*store, "kept", START).await;
-    assert_eq!(store.expire(at(10), 10).await.expect("expire"), []);
+    assert_eq!(expire(&*store, at(10), 10).await, []);
     applied(&*store, &success(&leased, at(11)), at(11)).await;
     assert_eq!(state_name(&*store, leased.id).await, StateName::Succeeded);
     running(&*store, "other", START).await;
@@ -132,10 +131,10 @@ pub async fn no_more_expire_than_asked(store: Arc<dyn Store>) {
         START,
     )
     .await;
-    assert_eq!(store.expire(at(10), 0).await.expect("expire"), []);
+    assert_eq!(expire(&*store, at(10), 0).await, []);
     let mut all = Vec::new();
     for expected in [2, 2, 1, 0] {
-        let some = store.expire(at(10), 2).await.expect("expire");
+        let some = expire(&*store, at(10), 2).await;
         assert_eq!(
             some.len(),
             expected,

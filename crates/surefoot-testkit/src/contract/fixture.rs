@@ -354,3 +354,9 @@ where
     }
     answers
 }
+
+/// The jobs that expire, as the store answers them.
+pub(super) async fn expire(store: &dyn Store, now: Timestamp, limit: u32) -> Vec<JobId> {
+    let expired = store.expire(now, limit).await.expect("expire");
+    expired.into_iter().map(|expired| expired.job).collect()
+}

@@ -8,8 +8,8 @@ use surefoot_core::job::{DeadReason, StateName};
 use surefoot_core::port::{By, Claim, NewJob, Queues, Replay, Steered, Store};
 
 use super::fixture::{
-    START, advance, applied, at, at_once, by, claim, created, dead, ids, job, lost, order_key,
-    permanent, queue, released, success, take, take_one, transient,
+    START, advance, applied, at, at_once, by, claim, created, dead, expire, ids, job, lost,
+    order_key, permanent, queue, released, success, take, take_one, transient,
 };
 
 fn lane(kind_name: &str, name: &str) -> NewJob {
@@ -209,7 +209,7 @@ pub async fn the_first_holds_its_key_wherever_it_waits(store: Arc<dyn Store>) {
         [],
         "order-kept: the first enqueued goes first, also when it cannot run yet"
     );
-    store.expire(at(2), 10).await.expect("expire");
+    expire(&*store, at(2), 10).await;
     let leased = take(&*store, &claim, at(2)).await;
     assert_eq!(
         ids(&leased),

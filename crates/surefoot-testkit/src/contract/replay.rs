@@ -6,8 +6,8 @@ use surefoot_core::job::{Counts, DeadReason, JobState, StateName};
 use surefoot_core::port::{Action, ActionVerb, Enqueued, NewJob, ReplayEffect, Steered, Store};
 
 use super::fixture::{
-    START, applied, at, at_once, by, claim, created, dead, in_state, job, keyed, permanent, record,
-    replayed, running, state_name, take, take_one,
+    START, applied, at, at_once, by, claim, created, dead, expire, in_state, job, keyed, permanent,
+    record, replayed, running, state_name, take, take_one,
 };
 
 pub async fn a_replay_starts_anew_and_keeps_what_was(store: Arc<dyn Store>) {
@@ -187,7 +187,7 @@ pub async fn an_expired_letter_is_replayed(store: Arc<dyn Store>) {
         START,
     )
     .await[0];
-    assert_eq!(store.expire(at(4), 10).await.expect("expire"), [id]);
+    assert_eq!(expire(&*store, at(4), 10).await, [id]);
     assert_eq!(replayed(&*store, id, None).await, Steered::Done);
     assert_eq!(
         state_name(&*store, id).await,
@@ -208,7 +208,7 @@ pub async fn a_deadline_ahead_is_kept_and_one_that_passed_is_taken_away(store: A
         let found = record(&*store, id).await.job;
         assert_eq!(found.deadline_at, expected, "replayed at 5");
         assert_eq!(
-            store.expire(at(5), 10).await.expect("expire"),
+            expire(&*store, at(5), 10).await,
             [],
             "a person wants it to run"
         );

@@ -10,8 +10,8 @@ use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
     Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite,
-    EffectWritten, Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
-    Pause, Replay, Steered, Store,
+    EffectWritten, Enqueued, ExpiredJob, Extended, Extension, Heart, JobFilter, JobRecord,
+    Maintained, NewJob, Pause, Replay, Steered, Store,
 };
 use surefoot_core::settle::Settlement;
 use surefoot_core::text::ErrorText;
@@ -92,7 +92,7 @@ impl Store for FaultyStore {
             .await
     }
 
-    async fn expire(&self, now: Timestamp, limit: u32) -> Answer<Vec<JobId>> {
+    async fn expire(&self, now: Timestamp, limit: u32) -> Answer<Vec<ExpiredJob>> {
         self.carry(Verb::Expire, self.inner.expire(now, limit))
             .await
     }

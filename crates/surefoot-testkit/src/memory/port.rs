@@ -10,8 +10,8 @@ use surefoot_core::job::{Job, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
     Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite,
-    EffectWritten, Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
-    Pause, Replay, Steered, Store,
+    EffectWritten, Enqueued, ExpiredJob, Extended, Extension, Heart, JobFilter, JobRecord,
+    Maintained, NewJob, Pause, Replay, Steered, Store,
 };
 use surefoot_core::settle::Settlement;
 use surefoot_core::text::ErrorText;
@@ -77,7 +77,7 @@ impl Store for MemoryStore {
         Ok(self.table().lapsed(now, limit))
     }
 
-    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
+    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<ExpiredJob>, StoreError> {
         Ok(self.table().expire(now, limit))
     }
 

@@ -2,7 +2,7 @@
 
 use surefoot_core::id::{Epoch, JobId};
 use surefoot_core::job::{AttemptOutcome, JobState, LeasedJob};
-use surefoot_core::port::{Extended, Extension, Settled};
+use surefoot_core::port::{ExpiredJob, Extended, Extension, Settled};
 use surefoot_core::settle::{Next, Settlement, expired};
 use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
@@ -60,21 +60,25 @@ impl Table {
         lapsed
     }
 
-    pub(super) fn expire(&mut self, now: Timestamp, limit: u32) -> Vec<JobId> {
+    pub(super) fn expire(&mut self, now: Timestamp, limit: u32) -> Vec<ExpiredJob> {
         let over = |row: &&mut Row| {
             matches!(
                 row.job.state,
                 JobState::Pending { .. } | JobState::Retrying { .. }
             ) && row.job.deadline_at.is_some_and(|deadline| deadline <= now)
         };
-        let mut ids = Vec::new();
+        let mut all = Vec::new();
         for row in self.rows.values_mut().filter(over).take(limit as usize) {
             let unknown = row.job.counts.unknown;
             let death = expired(&row.job.kind, unknown, last_error(&row.job.state), now);
+            all.push(ExpiredJob {
+                job: row.job.id,
+                kind: row.job.kind.clone(),
+                reason: death.reason,
+            });
             row.job.state = JobState::Dead(death);
-            ids.push(row.job.id);
         }
-        ids
+        all
     }
 }
 

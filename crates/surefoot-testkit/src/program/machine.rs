@@ -101,7 +101,7 @@ impl Machine {
             Op::Reap => self.reap().await,
             Op::Expire => {
                 let mut expired = answered(self.store.expire(self.now, LIMIT).await);
-                expired.sort();
+                expired.sort_by_key(|expired| expired.job);
                 self.write("expire", &expired);
             }
             Op::Pass { seconds } => {

@@ -16,8 +16,8 @@ use surefoot_core::job::{Job, JobState, LeasedJob};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
     Advanced, Announcements, Beat, By, Cancelled, Claim, DeadGroup, Depth, EffectWrite,
-    EffectWritten, Enqueued, Extended, Extension, Heart, JobFilter, JobRecord, Maintained, NewJob,
-    Pause, Replay, ReplayEffect, Settled, Steered, Store,
+    EffectWritten, Enqueued, ExpiredJob, Extended, Extension, Heart, JobFilter, JobRecord,
+    Maintained, NewJob, Pause, Replay, ReplayEffect, Settled, Steered, Store,
 };
 use surefoot_core::settle::Settlement;
 use surefoot_core::text::ErrorText;
@@ -86,6 +86,7 @@ enum Break {
     ClaimTellsNothing,
     /// A verifying job whose deadline passed is made dead.
     ExpireVerifying,
+    ExpireSaysDeadline,
     /// A verifying job is not claimed after its deadline.
     NoClaimAfterDeadline,
     /// Verifying jobs are not counted.
@@ -274,7 +275,7 @@ impl Store for Broken {
         self.inner.lapsed(now, limit).await
     }
 
-    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<JobId>, StoreError> {
+    async fn expire(&self, now: Timestamp, limit: u32) -> Result<Vec<ExpiredJob>, StoreError> {
         self.spoilt_expire(now, limit).await
     }
 
@@ -539,6 +540,10 @@ fn the_contract_sees_what_is_broken_about_verifying() {
         Break::ExpireVerifying,
         verifying::it_is_asked_about_whatever_its_deadline,
         expire::what_runs_or_is_settled_does_not_expire,
+    );
+    fails!(
+        Break::ExpireSaysDeadline,
+        expire::an_unknown_outcome_does_not_expire_as_a_failure,
     );
     fails!(
         Break::NoClaimAfterDeadline,

@@ -46,7 +46,7 @@ const HAPPENS: &[&str] = &[
     "next_due: Some",
     "lapsed -> [Job",
     "reap -> [Applied",
-    "expire -> [j",
+    "expire -> [ExpiredJob { job: j",
     "cancel -> (j2), Done)",
     ", Requested)",
     ", Refused(Pending))",

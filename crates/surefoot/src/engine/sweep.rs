@@ -8,8 +8,8 @@ use std::sync::Arc;
 use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, JobId};
-use surefoot_core::job::{DeadReason, JobState, LeasedJob};
-use surefoot_core::port::Settled;
+use surefoot_core::job::LeasedJob;
+use surefoot_core::port::{ExpiredJob, Settled};
 use surefoot_core::settle::{Report, Settlement, settle};
 use tokio::time::sleep;
 
@@ -44,12 +44,12 @@ async fn sweep(node: &Node) -> Result<(), StoreError> {
 async fn expire(node: &Node) -> Result<(), StoreError> {
     for _ in 0..ROUNDS_MAX {
         let expired = node.client.store().expire(node.client.now(), PAGE).await?;
-        for job in &expired {
-            let reason = why_dead(node, *job).await;
+        for ExpiredJob { job, kind, reason } in &expired {
+            tracing::warn!(%job, %kind, reason = reason.as_str(), "a dead letter");
             node.client.observer().on(&Event::DeadLetter {
                 job: *job,
-                kind: None,
-                reason,
+                kind,
+                reason: *reason,
             });
             node.client.local().changed(*job);
         }
@@ -58,20 +58,6 @@ async fn expire(node: &Node) -> Result<(), StoreError> {
         }
     }
     Ok(())
-}
-
-/// A job of which an effect may have happened does not die of its deadline.
-async fn why_dead(node: &Node, job: JobId) -> DeadReason {
-    match node
-        .client
-        .store()
-        .job(job)
-        .await
-        .map(|record| record.map(|r| r.job.state))
-    {
-        Ok(Some(JobState::Dead(death))) => death.reason,
-        Ok(_) | Err(_) => DeadReason::Deadline,
-    }
 }
 
 async fn reap(node: &Node) -> Result<(), StoreError> {

@@ -85,7 +85,7 @@ impl Store for Picky {
         self.inner.lapsed(now, limit).await
     }
 
-    async fn expire(&self, now: Timestamp, limit: u32) -> Answer<Vec<JobId>> {
+    async fn expire(&self, now: Timestamp, limit: u32) -> Answer<Vec<ExpiredJob>> {
         self.inner.expire(now, limit).await
     }
 

@@ -3,10 +3,11 @@
 use surefoot_core::effect::{Effect, EffectState};
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, JobId};
-use surefoot_core::job::{JobState, LeasedJob, StateName};
+use surefoot_core::job::{DeadReason, JobState, LeasedJob, StateName};
 use surefoot_core::payload::Payload;
 use surefoot_core::port::{
-    By, Cancelled, Depth, EffectWrite, EffectWritten, Extension, JobFilter, JobRecord, Store,
+    By, Cancelled, Depth, EffectWrite, EffectWritten, ExpiredJob, Extension, JobFilter, JobRecord,
+    Store,
 };
 use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
@@ -141,7 +142,7 @@ impl Broken {
         &self,
         now: Timestamp,
         limit: u32,
-    ) -> Result<Vec<JobId>, StoreError> {
+    ) -> Result<Vec<ExpiredJob>, StoreError> {
         let mut expired = self.inner.expire(now, limit).await?;
         if self.how == Break::ExpireVerifying {
             let filter = JobFilter {
@@ -152,7 +153,16 @@ impl Broken {
             let over = verifying
                 .iter()
                 .filter(|job| job.deadline_at.is_some_and(|deadline| deadline <= now));
-            expired.extend(over.map(|job| job.id));
+            expired.extend(over.map(|job| ExpiredJob {
+                job: job.id,
+                kind: job.kind.clone(),
+                reason: DeadReason::Deadline,
+            }));
+        }
+        if self.how == Break::ExpireSaysDeadline {
+            for job in &mut expired {
+                job.reason = DeadReason::Deadline;
+            }
         }
         Ok(expired)
     }

@@ -4,12 +4,17 @@
 use serde::Serialize;
 use surefoot_core::effect::Effect;
 use surefoot_core::job::Job;
-use surefoot_core::port::{DeadGroup, Depth, JobRecord, Pause, RequestHead};
+use surefoot_core::port::{
+    DeadGroup, Depth, JobRecord, MessageRecord, ParkedDelivery, Pause, RequestHead, SinkDepth,
+};
 use surefoot_core::request::Request;
 use surefoot_core::time::Timestamp;
 
 use crate::language::Language;
-use crate::wire::{self, EffectRecord, JobDocument, JobPage, RequestPage, RequestRecord, View};
+use crate::wire::{
+    self, DeliveryPage, EffectRecord, JobDocument, JobPage, MessageDocument, RequestPage,
+    RequestRecord, View,
+};
 
 /// One job with its records and effects, as `GET /v1/jobs/{id}` answers at `now`.
 #[must_use]
@@ -39,6 +44,24 @@ pub fn request(request: &Request) -> impl Serialize {
 #[must_use]
 pub fn requests(heads: &[RequestHead], limit: u32) -> impl Serialize {
     RequestPage::new(heads, limit)
+}
+
+/// One message with its deliveries and orders, as `GET /v1/messages/{id}` answers.
+#[must_use]
+pub fn message(record: &MessageRecord) -> impl Serialize {
+    MessageDocument::from(record)
+}
+
+/// The first `limit` of `parked`, as `GET /v1/deliveries` answers; that there are more says that there is a next page.
+#[must_use]
+pub fn deliveries(parked: &[ParkedDelivery], limit: u32) -> impl Serialize {
+    DeliveryPage::new(parked, limit)
+}
+
+/// How much is open for each sink, as `GET /v1/sinks` answers.
+#[must_use]
+pub fn sinks(depths: &[SinkDepth]) -> impl Serialize {
+    wire::sink_list(depths)
 }
 
 /// Dead letters in groups, as `GET /v1/dead` answers; `more` says that there may be further groups.

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use surefoot_core::id::{JobId, Queue};
+use surefoot_core::id::{JobId, MessageId, Queue, SinkName};
 use surefoot_core::job::TraceContext;
 use surefoot_core::request::RequestKey;
 
@@ -156,6 +156,41 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestKeyPath {
         RequestKey::new(text)
             .map(Self)
             .map_err(|error| Problem::new(&kind::NOT_FOUND, error.to_string()))
+    }
+}
+
+/// The id of a message, `/{id}` in the path; a `/` in it travels as `%2F`. What is no id names no message.
+pub(crate) struct MessagePath(pub(crate) MessageId);
+
+impl<S: Send + Sync> FromRequestParts<S> for MessagePath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Path(text) = path(parts, state).await?;
+        MessageId::new(text)
+            .map(Self)
+            .map_err(|error| Problem::new(&kind::NOT_FOUND, error.to_string()))
+    }
+}
+
+/// The message and the sink of `/{id}/deliveries/{sink}` in the path; a `/` in either travels as `%2F`.
+pub(crate) struct DeliveryPath {
+    pub(crate) message: MessageId,
+    pub(crate) sink: SinkName,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for DeliveryPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let none = |detail: String| Problem::new(&kind::NOT_FOUND, detail);
+        let Path((message, sink)) = Path::<(String, String)>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| none("the path is not UTF-8".to_owned()))?;
+        Ok(Self {
+            message: MessageId::new(message).map_err(|error| none(error.to_string()))?,
+            sink: SinkName::new(sink).map_err(|error| none(error.to_string()))?,
+        })
     }
 }
 

@@ -20,9 +20,10 @@ use crate::problem;
 const TOKEN: &str = "token";
 
 /// The routes whose body may be left out. A body that is sent is an object all the same, never `null`.
-const BODY_OPTIONAL: [&str; 4] = [
+const BODY_OPTIONAL: [&str; 5] = [
     "/v1/jobs/{id}/cancel",
     "/v1/jobs/{id}/replay",
+    "/v1/messages/{id}/deliveries/{sink}/again",
     "/v1/queues/{queue}/pause",
     "/v1/queues/{queue}/resume",
 ];
@@ -56,6 +57,10 @@ pub(crate) fn base() -> OpenApi {
         (
             "requests",
             "Requests of the front door, and the word of witnesses",
+        ),
+        (
+            "messages",
+            "The outbox: what is delivered where, and what waits for a person",
         ),
         ("queues", "What waits in each queue; pause and resume"),
         (

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use surefoot::Relay;
 
 use crate::dependency::{Dependencies, NoDependencies};
 use crate::token::Token;
@@ -28,6 +29,9 @@ pub struct ServerOptions {
     /// How keys are to be used at the front door of this process, as [`Guard::published`](surefoot_http::Guard::published)
     /// says it. Default: it has none.
     pub front_door: Option<Value>,
+    /// The relay of this process, which is woken when there may be something to deliver. Default: none, and the poll of
+    /// whichever relays run finds it.
+    pub relay: Option<Relay>,
 }
 
 impl ServerOptions {
@@ -41,6 +45,7 @@ impl ServerOptions {
             readiness: Arc::new(readiness),
             dependencies: Arc::new(NoDependencies),
             front_door: None,
+            relay: None,
         }
     }
 

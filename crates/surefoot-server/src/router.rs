@@ -8,7 +8,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::{Extension, Router};
 use surefoot::Client;
-use surefoot_core::port::Requests;
+use surefoot_core::port::{Messages, Requests};
 use tower::limit::GlobalConcurrencyLimitLayer;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
@@ -21,7 +21,7 @@ use crate::openapi::{self, Document};
 use crate::options::ServerOptions;
 use crate::problem::{self, Problem};
 use crate::routes::{
-    dead, dependencies, effects, events, jobs, leases, probes, queues, requests, steer,
+    dead, dependencies, effects, events, jobs, leases, messages, probes, queues, requests, steer,
 };
 use crate::state::App;
 use crate::{auth, origin};
@@ -30,19 +30,24 @@ use crate::{auth, origin};
 /// With the limit on a body it bounds the memory that bodies take.
 pub const REQUESTS_MAX: usize = 256;
 
-/// The HTTP API over a client and what remembers requests in the same database.
+/// The HTTP API over a client and what remembers requests and messages in the same database.
 ///
 /// Without tokens in `options` it must be served on a loopback address only: see
 /// [`check_listen`](crate::check_listen).
 pub fn router(
     client: Client,
     requests: Arc<dyn Requests>,
+    messages: Arc<dyn Messages>,
     metrics: Arc<Metrics>,
     options: ServerOptions,
 ) -> Router {
-    let app = App::new(client, requests, metrics, options);
+    let app = App::new(client, requests, messages, metrics, options);
     let guarded = plain(OpenApiRouter::new().routes(routes!(events::events)));
-    finished(&app, timed().merge(of_requests()), guarded)
+    finished(
+        &app,
+        timed().merge(of_requests()).merge(of_messages()),
+        guarded,
+    )
 }
 
 /// The part of the API that is about requests of the front door, with the metrics and probes, for a process that runs no
@@ -50,10 +55,11 @@ pub fn router(
 pub fn requests_router(
     client: Client,
     requests: Arc<dyn Requests>,
+    messages: Arc<dyn Messages>,
     metrics: Arc<Metrics>,
     options: ServerOptions,
 ) -> Router {
-    let app = App::new(client, requests, metrics, options);
+    let app = App::new(client, requests, messages, metrics, options);
     let scrape = plain(OpenApiRouter::new().routes(routes!(probes::scrape)));
     finished(&app, of_requests().merge(scrape), OpenApiRouter::new())
 }
@@ -130,6 +136,19 @@ fn of_requests() -> OpenApiRouter<App> {
     let without_query = OpenApiRouter::new()
         .routes(routes!(requests::resolve))
         .routes(routes!(requests::front_door));
+    plain(without_query).merge(with_query)
+}
+
+/// The routes of messages and sinks, with the same rules.
+fn of_messages() -> OpenApiRouter<App> {
+    let with_query = OpenApiRouter::new()
+        .routes(routes!(messages::show))
+        .routes(routes!(messages::deliveries));
+    let without_query = OpenApiRouter::new()
+        .routes(routes!(messages::append))
+        .routes(routes!(messages::again))
+        .routes(routes!(messages::skip))
+        .routes(routes!(messages::sinks));
     plain(without_query).merge(with_query)
 }
 

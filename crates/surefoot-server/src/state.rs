@@ -8,7 +8,7 @@ use surefoot::Client;
 use surefoot_core::effect::Effect;
 use surefoot_core::error::StoreError;
 use surefoot_core::job::Job;
-use surefoot_core::port::Requests;
+use surefoot_core::port::{Messages, Requests};
 use tokio::sync::Semaphore;
 
 use crate::dependency::Dependencies;
@@ -25,6 +25,7 @@ pub(crate) struct App(Arc<Shared>);
 struct Shared {
     client: Client,
     requests: Arc<dyn Requests>,
+    messages: Arc<dyn Messages>,
     metrics: Arc<Metrics>,
     depth: DepthCache,
     streams: Arc<Semaphore>,
@@ -35,6 +36,7 @@ impl App {
     pub(crate) fn new(
         client: Client,
         requests: Arc<dyn Requests>,
+        messages: Arc<dyn Messages>,
         metrics: Arc<Metrics>,
         options: ServerOptions,
     ) -> Self {
@@ -44,6 +46,7 @@ impl App {
         Self(Arc::new(Shared {
             client,
             requests,
+            messages,
             metrics,
             depth: DepthCache::default(),
             streams,
@@ -57,6 +60,17 @@ impl App {
 
     pub(crate) fn requests(&self) -> &dyn Requests {
         &*self.0.requests
+    }
+
+    pub(crate) fn messages(&self) -> &dyn Messages {
+        &*self.0.messages
+    }
+
+    /// Says that there may be something to deliver, where a relay runs in this process.
+    pub(crate) fn wake_relay(&self) {
+        if let Some(relay) = &self.0.options.relay {
+            relay.wake();
+        }
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {

@@ -56,7 +56,7 @@ pub async fn run(settings: Settings) -> Result<(), Fault> {
         false => Err("the database does not answer, or the service stops".to_owned()),
     };
     let options = ServerOptions::new(readiness);
-    let operator_routes = surefoot_server::router(client, store, metrics, options);
+    let operator_routes = surefoot_server::router(client, store.clone(), store, metrics, options);
     let stop = CancellationToken::new();
     let served = [
         tokio::spawn(surefoot_server::serve(

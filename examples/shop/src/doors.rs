@@ -96,7 +96,7 @@ pub(crate) async fn customers(
         .merge(pages.with_state(recommendations)))
 }
 
-/// Where dead letters and unknown charges are seen and decided.
+/// Where dead letters, unknown charges and parked events are seen and decided.
 pub(crate) fn operators(shop: &Shop) -> Router {
     let engine = shop.engine.clone();
     let readiness = move || match engine.health().is_ready() {
@@ -104,10 +104,9 @@ pub(crate) fn operators(shop: &Shop) -> Router {
         false => Err("the database does not answer, or the service stops".to_owned()),
     };
     let (client, store) = (shop.engine.client().clone(), shop.store.clone());
-    surefoot_server::router(
-        client,
-        store,
-        shop.metrics.clone(),
-        ServerOptions::new(readiness),
-    )
+    let options = ServerOptions {
+        relay: Some(shop.relay.clone()),
+        ..ServerOptions::new(readiness)
+    };
+    surefoot_server::router(client, store.clone(), store, shop.metrics.clone(), options)
 }

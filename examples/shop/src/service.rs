@@ -90,6 +90,7 @@ impl Shop {
             .map_err(said)?;
         let relay = Relay::over(store.clone(), store.clone())
             .sink(loyalty::NAME, Loyalty::topics()?, loyalty.clone())
+            .observer(metrics.clone())
             .start()
             .await?;
         let till = Till {

@@ -69,7 +69,13 @@ pub(super) async fn run(shared: &Shared, args: &ProxyArgs, output: Output) -> Re
                 front_door,
                 ..ServerOptions::new(|| Ok(()))
             };
-            let router = surefoot_server::requests_router(client, ports.requests, metrics, options);
+            let router = surefoot_server::requests_router(
+                client,
+                ports.requests,
+                ports.messages,
+                metrics,
+                options,
+            );
             Some(tokio::spawn(surefoot_server::serve(
                 listener,
                 router,

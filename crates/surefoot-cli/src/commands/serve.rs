@@ -58,6 +58,7 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
     let router = surefoot_server::router(
         engine.client().clone(),
         ports.requests.clone(),
+        ports.messages.clone(),
         metrics,
         server_options(&place, &engine, live, door.as_ref()),
     );

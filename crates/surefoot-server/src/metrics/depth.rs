@@ -1,4 +1,4 @@
-//! Gauges of what waits, runs and is dead, read from the store when somebody scrapes. However many scrape, the store
+//! Gauges of what waits, runs, is dead or parked, read from the store when somebody scrapes. However many scrape, the store
 //! is asked once in a few seconds; when it does not answer, the gauges are left out and `surefoot_store_up` is 0.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 use surefoot::Client;
 use surefoot_core::error::StoreError;
 use surefoot_core::job::StateName;
-use surefoot_core::port::{Depth, RequestDepth, Requests};
+use surefoot_core::port::{Depth, Messages, RequestDepth, Requests, SinkDepth};
 use surefoot_core::request::RequestStateName;
 use surefoot_core::time::Timestamp;
 use tokio::sync::Mutex;
@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use super::dependencies;
 use super::jobs::Metrics;
 use super::labels::{Names, OTHER};
+use super::message_depth;
 use crate::dependency::Dependencies;
 
 /// How long an answer of the store is served.
@@ -53,6 +54,7 @@ struct Look {
 struct Depths {
     jobs: Depth,
     requests: RequestDepth,
+    sinks: Vec<SinkDepth>,
 }
 
 impl Default for DepthCache {
@@ -83,10 +85,13 @@ impl DepthCache {
         &self,
         client: &Client,
         requests: &dyn Requests,
+        messages: &dyn Messages,
         metrics: &Metrics,
         called: &dyn Dependencies,
     ) -> String {
-        let depth = self.look(client, requests).await;
+        let depth = self.look(client, requests, messages).await;
+        let sinks = depth.iter().flat_map(|depth| &depth.sinks);
+        sinks.for_each(|depth| metrics.messages.seen(&depth.sink));
         let mut gauges = Registry::default();
         self.register(&mut gauges, depth.as_deref(), metrics, client.now());
         let mut text = String::new();
@@ -100,20 +105,26 @@ impl DepthCache {
         text
     }
 
-    async fn look(&self, client: &Client, requests: &dyn Requests) -> Option<Arc<Depths>> {
+    async fn look(
+        &self,
+        client: &Client,
+        requests: &dyn Requests,
+        messages: &dyn Messages,
+    ) -> Option<Arc<Depths>> {
         let mut last = self.last.lock().await;
         if let Some(look) = last.as_ref()
             && look.at.elapsed() < FRESH
         {
             return look.depth.clone();
         }
-        let both = async {
+        let all = async {
             Ok::<_, StoreError>(Depths {
                 jobs: client.depth().await?,
                 requests: requests.request_depth().await?,
+                sinks: messages.message_depth().await?,
             })
         };
-        let depth = match tokio::time::timeout(PATIENCE, both).await {
+        let depth = match tokio::time::timeout(PATIENCE, all).await {
             Ok(Ok(depth)) => Some(Arc::new(depth)),
             Ok(Err(error)) => {
                 tracing::warn!(
@@ -149,6 +160,7 @@ impl DepthCache {
         let Some(Depths {
             jobs: depth,
             requests,
+            sinks,
         }) = depths
         else {
             return;
@@ -186,6 +198,7 @@ impl DepthCache {
             "Requests of the front door that run, are of unknown outcome or wait for a person",
             open,
         );
+        message_depth::register(own, sinks, &metrics.messages, now);
         let mut age = |name: &str, help: &str, since: Option<Timestamp>| {
             let age: Gauge<f64, std::sync::atomic::AtomicU64> = Gauge::default();
             age.set(since.map_or(0.0, |since| now.since(since).as_secs_f64()));

@@ -21,6 +21,7 @@ use super::door::DoorMetrics;
 use super::effects::EffectMetrics;
 use super::http::HttpMetrics;
 use super::labels::Names;
+use super::messages::MessageMetrics;
 
 /// The most kinds with series of their own; further ones are counted as `other`.
 pub(crate) const KINDS_MAX: usize = 100;
@@ -51,7 +52,8 @@ struct VerbLabel {
     verb: &'static str,
 }
 
-/// What this process counts. Hand it to the engine and to the front door as their observer, and to the router.
+/// What this process counts. Hand it to the engine, the front door and the relay as their observer, and to the
+/// router.
 pub struct Metrics {
     registry: Registry,
     families: Families,
@@ -59,6 +61,7 @@ pub struct Metrics {
     series: RwLock<HashMap<String, Arc<KindSeries>>>,
     pub(super) http: HttpMetrics,
     pub(super) door: DoorMetrics,
+    pub(super) messages: MessageMetrics,
 }
 
 #[derive(Clone)]
@@ -88,7 +91,7 @@ struct KindSeries {
     abandoned: Counter,
 }
 
-fn histogram() -> Histogram {
+pub(super) fn histogram() -> Histogram {
     Histogram::new(BUCKETS)
 }
 
@@ -248,6 +251,8 @@ impl Metrics {
         families.register(&mut registry);
         http.register(&mut registry);
         door.register(registry.sub_registry_with_prefix("surefoot"));
+        let messages = MessageMetrics::default();
+        messages.register(registry.sub_registry_with_prefix("surefoot"));
         Self {
             registry,
             families,
@@ -255,6 +260,7 @@ impl Metrics {
             series: RwLock::default(),
             http,
             door,
+            messages,
         }
     }
 

@@ -8,6 +8,8 @@ mod effects;
 mod http;
 mod jobs;
 mod labels;
+mod message_depth;
+mod messages;
 
 pub(crate) use depth::DepthCache;
 pub(crate) use http::count;

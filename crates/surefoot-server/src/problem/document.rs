@@ -10,7 +10,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use surefoot_core::id::JobId;
-use surefoot_core::job::StateName;
 use utoipa::ToSchema;
 
 use super::kind::ProblemKind;
@@ -40,7 +39,7 @@ struct Members {
     /// The job that is meant: under `key-conflict` the one that holds the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     job: Option<String>,
-    /// The state that the job is in.
+    /// The state that the job or delivery is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<&'static str>,
 }
@@ -93,8 +92,8 @@ impl Problem {
         self
     }
 
-    pub(crate) fn with_state(mut self, state: StateName) -> Self {
-        self.members.state = Some(state.as_str());
+    pub(crate) fn with_state(mut self, state: &'static str) -> Self {
+        self.members.state = Some(state);
         self
     }
 

@@ -29,7 +29,7 @@ impl ProblemKind {
 }
 
 /// Every kind, by status.
-pub(crate) static ALL: [&ProblemKind; 27] = [
+pub(crate) static ALL: [&ProblemKind; 28] = [
     &INVALID_JSON,
     &UNAUTHORIZED,
     &HOST_NOT_ALLOWED,
@@ -39,6 +39,7 @@ pub(crate) static ALL: [&ProblemKind; 27] = [
     &METHOD_NOT_ALLOWED,
     &REQUEST_TIMEOUT,
     &KEY_CONFLICT,
+    &ID_CONFLICT,
     &STALE_EPOCH,
     &HELD_BY_A_NODE,
     &WRONG_STATE,
@@ -123,6 +124,13 @@ pub(crate) static KEY_CONFLICT: ProblemKind = ProblemKind {
     remedy: "Read the job that the detail names. For another intent use another key. Nothing was written.",
 };
 
+pub(crate) static ID_CONFLICT: ProblemKind = ProblemKind {
+    slug: "id-conflict",
+    status: StatusCode::CONFLICT,
+    title: "The id belongs to another message",
+    remedy: "Read the message that has the id. For another event make another id. Nothing was written.",
+};
+
 pub(crate) static STALE_EPOCH: ProblemKind = ProblemKind {
     slug: "stale-epoch",
     status: StatusCode::CONFLICT,
@@ -142,8 +150,8 @@ pub(crate) static HELD_BY_A_NODE: ProblemKind = ProblemKind {
 pub(crate) static WRONG_STATE: ProblemKind = ProblemKind {
     slug: "wrong-state",
     status: StatusCode::CONFLICT,
-    title: "The job's state does not allow this",
-    remedy: "Read the job again: its state is another one than this needs. Nothing was written.",
+    title: "The state does not allow this",
+    remedy: "Read the job, or the message, again: its state is another one than this needs. Nothing was written.",
 };
 
 pub(crate) static EFFECT_CHOICE_REQUIRED: ProblemKind = ProblemKind {
@@ -274,6 +282,7 @@ mod tests {
             ("method-not-allowed", 405),
             ("request-timeout", 408),
             ("key-conflict", 409),
+            ("id-conflict", 409),
             ("stale-epoch", 409),
             ("held-by-a-node", 409),
             ("wrong-state", 409),

@@ -9,8 +9,9 @@ use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use surefoot::Error;
 use surefoot_core::error::StoreError;
-use surefoot_core::id::{EffectName, JobId, NameError};
+use surefoot_core::id::{EffectName, JobId, MessageId, NameError, SinkName, Tenant};
 use surefoot_core::job::StateName;
+use surefoot_core::message::DeliveryStateName;
 use surefoot_core::payload::PayloadError;
 use surefoot_core::request::Identity;
 use surefoot_core::time::Timestamp;
@@ -79,7 +80,7 @@ impl Problem {
         let detail = format!("job {job} is {}; this needs {needs}", state.as_str());
         Self::new(&kind::WRONG_STATE, detail)
             .with_job(job)
-            .with_state(state)
+            .with_state(state.as_str())
     }
 
     /// A replay must say whether it is the same effect.
@@ -118,7 +119,7 @@ impl Problem {
 
     /// There is no effect under this provider key.
     pub(crate) fn no_effect(key: &str) -> Self {
-        let shown: String = key.chars().take(KEY_SHOWN_MAX).collect();
+        let shown = shown(key);
         Self::new(
             &kind::NOT_FOUND,
             format!("there is no effect under the key {shown:?}"),
@@ -133,11 +134,37 @@ impl Problem {
     /// No request holds this key of this tenant.
     pub(crate) fn no_request(identity: &Identity) -> Self {
         let Identity { tenant, key } = identity;
-        let shown: String = key.as_str().chars().take(KEY_SHOWN_MAX).collect();
+        let shown = shown(key.as_str());
         Self::new(
             &kind::NOT_FOUND,
             format!("tenant {tenant} has no request under the key {shown:?}"),
         )
+    }
+
+    /// No message has this id within this tenant.
+    pub(crate) fn no_message(tenant: &Tenant, id: &MessageId) -> Self {
+        let detail = format!("tenant {tenant} has no message {:?}", shown(id.as_str()));
+        Self::new(&kind::NOT_FOUND, detail)
+    }
+
+    /// The message is there, and no delivery of it to this sink.
+    pub(crate) fn no_delivery(id: &MessageId, sink: &SinkName) -> Self {
+        let detail = format!("message {:?} has no delivery to {sink}", shown(id.as_str()));
+        Self::new(&kind::NOT_FOUND, detail)
+    }
+
+    /// The id belongs to another message.
+    pub(crate) fn id_conflict(id: &MessageId) -> Self {
+        let id = shown(id.as_str());
+        let detail = format!("{id:?} was appended with another topic, key or payload");
+        Self::new(&kind::ID_CONFLICT, detail).with_field("id".to_owned())
+    }
+
+    /// Only a parked delivery can be steered.
+    pub(crate) fn not_parked(id: &MessageId, sink: &SinkName, state: DeliveryStateName) -> Self {
+        let (id, state) = (shown(id.as_str()), state.as_str());
+        let detail = format!("message {id:?} is {state} at {sink}; this needs a parked delivery");
+        Self::new(&kind::WRONG_STATE, detail).with_state(state)
     }
 
     /// A word that proves nothing yet.
@@ -250,6 +277,11 @@ impl From<BytesRejection> for Problem {
         }
         Self::new(&kind::INVALID_JSON, "the body broke off")
     }
+}
+
+/// The beginning of a name that a caller made up.
+fn shown(name: &str) -> String {
+    name.chars().take(KEY_SHOWN_MAX).collect()
 }
 
 /// The field that a text of serde says is missing; the path of such a fault is that of the object around it.

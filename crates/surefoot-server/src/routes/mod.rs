@@ -6,6 +6,7 @@ pub(crate) mod effects;
 pub(crate) mod events;
 pub(crate) mod jobs;
 pub(crate) mod leases;
+pub(crate) mod messages;
 pub(crate) mod probes;
 pub(crate) mod queues;
 pub(crate) mod requests;

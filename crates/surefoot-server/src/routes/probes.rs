@@ -62,6 +62,7 @@ pub(crate) async fn scrape(State(app): State<App>) -> Response {
         .scrape(
             app.client(),
             app.requests(),
+            app.messages(),
             app.metrics(),
             app.dependencies(),
         )

@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use surefoot_core::effect::{EffectRecovery, EffectStateName};
 use surefoot_core::job::{AttemptOutcome, DeadReason, StateName};
+use surefoot_core::message::DeliveryStateName;
 use surefoot_core::policy::Recovery;
-use surefoot_core::port::ActionVerb;
+use surefoot_core::port::{ActionVerb, DeliveryVerb};
 use surefoot_core::request::{NotKept, RequestStateName};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -57,6 +58,10 @@ words! {
     VerbWord(ActionVerb) as "ActionVerb";
     /// What is known of an effect.
     EffectStateWord(EffectStateName) as "EffectState";
+    /// What is known of a delivery.
+    DeliveryStateWord(DeliveryStateName) as "DeliveryState";
+    /// What a person ordered about a delivery.
+    DeliveryVerbWord(DeliveryVerb) as "DeliveryVerb";
     /// What is known of a request.
     RequestStateWord(RequestStateName) as "RequestState";
     /// Why an answer is not kept.

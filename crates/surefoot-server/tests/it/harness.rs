@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use surefoot::{Client, JobPolicy, Policies, Recovery};
 use surefoot_core::backoff::{Backoff, Jitter};
 use surefoot_core::id::Kind;
-use surefoot_core::port::Requests;
+use surefoot_core::port::{Messages, Requests};
 use surefoot_core::time::Timestamp;
 use surefoot_server::{Metrics, ServerOptions, router};
 use surefoot_testkit::{FaultyStore, ManualClock, MemoryStore};
@@ -23,6 +23,7 @@ pub(crate) struct Api {
     pub(crate) router: Router,
     pub(crate) store: FaultyStore,
     pub(crate) requests: Arc<dyn Requests>,
+    pub(crate) messages: Arc<dyn Messages>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<ManualClock>,
 }
@@ -42,24 +43,39 @@ impl Api {
         let clock = Arc::new(ManualClock::new(NOW));
         let memory = Arc::new(MemoryStore::new(clock.clone()));
         let store = FaultyStore::over(memory.clone(), 1);
-        let requests: Arc<dyn Requests> = Arc::new(store.requests(memory));
+        let requests: Arc<dyn Requests> = Arc::new(store.requests(memory.clone()));
+        let messages: Arc<dyn Messages> = Arc::new(store.messages(memory));
         let metrics = Arc::new(Metrics::new());
+        let api = Self {
+            router: Router::new(),
+            metrics,
+            requests,
+            messages,
+            store,
+            clock,
+        };
+        api.changed(change)
+    }
+
+    /// The same with other options.
+    pub(crate) fn changed(mut self, change: impl FnOnce(&mut ServerOptions)) -> Self {
         let client = Client::new(
-            Arc::new(store.clone()),
-            clock.clone(),
+            Arc::new(self.store.clone()),
+            self.clock.clone(),
             Arc::new(policies()),
-            metrics.clone(),
+            self.metrics.clone(),
         );
         let mut options = ServerOptions::new(|| Ok(()));
         change(&mut options);
         assert_eq!(options.validate(), Vec::<String>::new());
-        Self {
-            router: router(client, requests.clone(), metrics.clone(), options),
-            metrics,
-            requests,
-            store,
-            clock,
-        }
+        self.router = router(
+            client,
+            self.requests.clone(),
+            self.messages.clone(),
+            self.metrics.clone(),
+            options,
+        );
+        self
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {

@@ -16,6 +16,7 @@ mod fuzz;
 mod harness;
 mod leases;
 mod list;
+mod messages;
 mod metrics;
 mod openapi;
 mod problems;

@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
+use surefoot_core::id::SinkName;
+use surefoot_core::message::Topics;
+use surefoot_core::port::Since;
+use surefoot_core::time::Clock;
 use surefoot_testkit::{Fault, Verb};
 
 use crate::harness::Api;
@@ -181,6 +185,11 @@ async fn the_document_names_every_metric_and_no_other() {
     api.enqueue(json!({"kind": "mail"})).await;
     api.store.next(Verb::Jobs, Fault::Before);
     api.get("/v1/jobs").await;
+    let sink = SinkName::new("s").unwrap();
+    let subscribing = api
+        .messages
+        .subscribe(&sink, &Topics::All, Since::Now, api.clock.now());
+    subscribing.await.unwrap();
     let text = api.get("/metrics").await.text;
     let mut served: Vec<String> = text
         .lines()

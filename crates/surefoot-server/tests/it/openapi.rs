@@ -12,22 +12,25 @@ use crate::harness::{Api, request, with_json};
 const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 /// Every route, by hand: the promise to clients.
-const ROUTES: [(&str, &str); 32] = [
+const ROUTES: [(&str, &str); 38] = [
     ("get", "/healthz"),
     ("get", "/metrics"),
     ("get", "/openapi.json"),
     ("get", "/problems/{slug}"),
     ("get", "/readyz"),
     ("get", "/v1/dead"),
+    ("get", "/v1/deliveries"),
     ("get", "/v1/dependencies"),
     ("get", "/v1/effects/{key}"),
     ("get", "/v1/front-door"),
     ("get", "/v1/jobs"),
     ("get", "/v1/jobs/{id}"),
     ("get", "/v1/jobs/{id}/events"),
+    ("get", "/v1/messages/{id}"),
     ("get", "/v1/queues"),
     ("get", "/v1/requests"),
     ("get", "/v1/requests/{key}"),
+    ("get", "/v1/sinks"),
     ("post", "/v1/dependencies/{name}/breaker"),
     ("post", "/v1/effects/{key}/verdict"),
     ("post", "/v1/jobs"),
@@ -42,6 +45,9 @@ const ROUTES: [(&str, &str); 32] = [
     ("post", "/v1/leases/{job}/fail"),
     ("post", "/v1/leases/{job}/succeed"),
     ("post", "/v1/leases/{job}/unknown"),
+    ("post", "/v1/messages"),
+    ("post", "/v1/messages/{id}/deliveries/{sink}/again"),
+    ("post", "/v1/messages/{id}/deliveries/{sink}/skip"),
     ("post", "/v1/queues/{queue}/pause"),
     ("post", "/v1/queues/{queue}/resume"),
     ("post", "/v1/requests/{key}/resolve"),
@@ -227,7 +233,7 @@ async fn every_route_refuses_a_parameter_that_is_not_in_the_document() {
 async fn bodies_and_reasons_are_optional_where_the_document_says_so() {
     let document = document().await;
     let api = Api::new();
-    let may_be_left_out = ["cancel", "replay", "pause", "resume"];
+    let may_be_left_out = ["cancel", "replay", "pause", "resume", "again"];
     for (method, path, operation) in operations(&document) {
         let Some(body) = operation.get("requestBody") else {
             continue;
@@ -243,12 +249,13 @@ async fn bodies_and_reasons_are_optional_where_the_document_says_so() {
         let method: Method = method.to_uppercase().parse().unwrap();
         let path = path.replace("{id}", NOBODY).replace("{job}", NOBODY);
         let path = path.replace("{queue}", "mail").replace("{place}", "0");
+        let path = path.replace("{sink}", "s");
         for body in ["null", "[]"] {
             let answer = api.send(with_json(method.clone(), &path, body)).await;
             answer.problem("invalid-field", 422);
         }
     }
-    for schema in ["Edit", "Ignore"] {
+    for schema in ["Edit", "Ignore", "Skip"] {
         let schema = &document["components"]["schemas"][schema];
         let required = schema["required"].as_array().unwrap();
         assert!(required.contains(&"reason".into()), "{schema}");

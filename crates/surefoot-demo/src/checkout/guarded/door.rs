@@ -7,7 +7,7 @@ use std::time::Duration;
 use surefoot::core::id::{Kind, Tenant, Worker};
 use surefoot::core::port::Requests;
 use surefoot::core::request::{Clocks, RequestPolicy};
-use surefoot::{Engine, Job, VerifyPlan};
+use surefoot::{Engine, EngineOptions, Job, VerifyPlan};
 use surefoot_http::{
     Accept, Guard, GuardOptions, Need, Reconciler, ReconcilerOptions, RoutePolicy, Routes,
     SingleTenant, Wait,
@@ -57,7 +57,7 @@ pub(super) fn open(
     let reconciler = Reconciler::new(
         requests,
         engine.clock(),
-        accept.clone(),
+        accept.reconcile(EngineOptions::default().keep)?,
         ReconcilerOptions {
             plan: VerifyPlan {
                 backoff: payment::every(ASK_EVERY),

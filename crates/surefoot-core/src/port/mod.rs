@@ -12,6 +12,7 @@
 //! - Everything returned is bounded by an argument or by a named limit.
 
 mod advance;
+mod delivery_id;
 mod effect;
 mod enqueue;
 mod lease;
@@ -24,6 +25,7 @@ mod store;
 mod transactions;
 
 pub use advance::*;
+pub use delivery_id::*;
 pub use effect::*;
 pub use enqueue::*;
 pub use lease::*;

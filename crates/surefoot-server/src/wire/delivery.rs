@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use surefoot_core::id::{MessageId, SinkName, Tenant};
-use surefoot_core::message::{DeliveryStateName, MessageNumber};
+use surefoot_core::message::DeliveryStateName;
 use surefoot_core::port::{By, DeliveryId, ParkedDelivery};
 use utoipa::{IntoParams, ToSchema};
 
@@ -56,26 +56,10 @@ impl DeliveryPageQuery {
         parsed("state", self.state, parked)?;
         Ok(DeliveriesWanted {
             sink: parsed("sink", self.sink, SinkName::new)?,
-            after: parsed("after", self.after, |text| read_cursor(&text))?,
+            after: parsed("after", self.after, |text| text.parse::<DeliveryId>())?,
             limit: limit(self.limit)?,
         })
     }
-}
-
-/// The place of a delivery in the order of pages.
-fn cursor(delivery: &DeliveryId) -> String {
-    format!("{}:{}", delivery.number.0, delivery.sink)
-}
-
-fn read_cursor(text: &str) -> Result<DeliveryId, String> {
-    let read = || {
-        let (number, sink) = text.split_once(':')?;
-        Some(DeliveryId {
-            number: MessageNumber(number.parse().ok()?),
-            sink: SinkName::new(sink).ok()?,
-        })
-    };
-    read().ok_or_else(|| format!("after is {text:?}, give `next` of the page before"))
 }
 
 /// A page of parked deliveries, in the order in which their messages arrived.
@@ -117,7 +101,7 @@ impl DeliveryPage {
         let last = shown.last().filter(|_| parked.len() > limit);
         Self {
             deliveries: shown.iter().map(ParkedRecord::from).collect(),
-            next: last.map(|parked| cursor(&parked.delivery)),
+            next: last.map(|parked| parked.delivery.to_string()),
         }
     }
 }
@@ -217,23 +201,6 @@ impl DeliverySteered {
             tenant: tenant.to_string(),
             sink: sink.to_string(),
             state: DeliveryStateWord(state),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_reads_back_and_nothing_else_does() {
-        let delivery = DeliveryId {
-            number: MessageNumber(17),
-            sink: SinkName::new("webhook:acme/1").unwrap(),
-        };
-        assert_eq!(read_cursor(&cursor(&delivery)), Ok(delivery));
-        for text in ["", "17", "17:", ":s", "x:s", "1:a b"] {
-            assert!(read_cursor(text).is_err(), "{text}");
         }
     }
 }

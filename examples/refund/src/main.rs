@@ -1,14 +1,19 @@
 //! Tells the refund stories one after the other: `cargo run -p refund`. It ends with exit code 1 when a customer was paid
 //! twice or not at all. `cargo run -p refund check` says what is to be known before; it ends with 1 when a fault is left.
+//! `cargo run -p refund pay REFUND PAYMENT CENTS` carries out one refund, with `REFUND_DATABASE` and `REFUND_PROVIDER` from the
+//! environment; killed at any point and started again, it pays once.
 
 use std::process::ExitCode;
 
-use refund::refund::Provider;
+use refund::Fault;
+use refund::psp::calls;
+use refund::refund::{Provider, Refund, checklist};
 use refund::stories::{self, Told};
+use refund::till;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match tell().await {
+    match run().await {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(fault) => {
@@ -18,13 +23,34 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn tell() -> Result<bool, refund::Fault> {
-    if std::env::args().nth(1).as_deref() == Some("check") {
-        let list = refund::refund::checklist(Provider::Answers, &stories::calls())?;
-        let reviewed = list.review();
-        println!("{reviewed}");
-        return Ok(reviewed.is_green());
+async fn run() -> Result<bool, Fault> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => tell().await,
+        ["check"] => {
+            let reviewed = checklist(Provider::Answers, &calls())?.review();
+            println!("{reviewed}");
+            Ok(reviewed.is_green())
+        }
+        ["pay", refund_id, payment, cents] => {
+            let job = Refund {
+                refund_id: refund_id.to_owned(),
+                payment: payment.to_owned(),
+                cents: cents.parse()?,
+            };
+            let (database, psp) = (setting("REFUND_DATABASE")?, setting("REFUND_PROVIDER")?);
+            till::pay(&database, &psp, job).await?;
+            Ok(true)
+        }
+        _ => Err("say check, pay REFUND PAYMENT CENTS, or nothing for the stories".into()),
     }
+}
+
+fn setting(name: &str) -> Result<String, Fault> {
+    std::env::var(name).map_err(|_| format!("{name} is not set").into())
+}
+
+async fn tell() -> Result<bool, Fault> {
     let mut once = true;
     println!(
         "{:<32} {:>5} {:>5}  what the user saw",

@@ -7,13 +7,30 @@ use serde_json::Value;
 use surefoot::core::payload::Payload;
 use surefoot::{Failure, Outcome, Verdict};
 use surefoot_policy::http_client::{Body, HttpClient};
-use surefoot_policy::{Dependency, Policy};
+use surefoot_policy::{Dependency, Policy, retry::RetryOptions};
 
 use crate::Fault;
-use crate::refund::PSP;
+use crate::refund::{CALL_TIMEOUT, PSP};
 
 /// The most bytes of an answer that are read.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// How the provider is called.
+#[must_use]
+pub fn calls() -> Policy {
+    let mut policy = Policy {
+        // The job is what tries again; a second layer would multiply.
+        retry: RetryOptions {
+            attempts_max: 1,
+            ..RetryOptions::default()
+        },
+        ..Policy::default()
+    };
+    policy.timeout.connect = CALL_TIMEOUT / 4;
+    policy.timeout.attempt = CALL_TIMEOUT;
+    policy.timeout.total = CALL_TIMEOUT;
+    policy
+}
 
 /// The payment provider.
 #[derive(Clone)]
@@ -23,13 +40,13 @@ pub struct Psp {
 }
 
 impl Psp {
-    /// The provider at a base URL, behind a policy.
+    /// The provider at a base URL, behind [`calls`].
     ///
     /// # Errors
     /// The policy contradicts itself.
-    pub fn new(url: &str, policy: Policy) -> Result<Self, Fault> {
+    pub fn new(url: &str) -> Result<Self, Fault> {
         Ok(Self {
-            client: HttpClient::new(Dependency::new(PSP, policy)?),
+            client: HttpClient::new(Dependency::new(PSP, calls())?),
             url: url.to_owned(),
         })
     }

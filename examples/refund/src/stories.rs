@@ -9,13 +9,11 @@ use surefoot::core::job::{AttemptOutcome, StateName};
 use surefoot::core::payload::Payload;
 use surefoot::core::port::{By, JobRecord, Replay, Steered};
 use surefoot::{Engine, Resolved, Unfinished, Verdict};
-use surefoot_policy::{Policy, retry::RetryOptions};
 use surefoot_testkit::{Act, Answer, ScriptedProvider};
 use tempfile::TempDir;
 
-use crate::Fault;
-use crate::psp::Psp;
-use crate::refund::{CALL_TIMEOUT, Provider, Refund, checklist, policy, refund};
+use crate::refund::{CALL_TIMEOUT, Provider, Refund};
+use crate::{Fault, till};
 
 /// How long a story waits for a state before it is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -49,16 +47,9 @@ impl World {
         let provider = ScriptedProvider::start().await?;
         provider.deduplicates(matches!(kind, Provider::KeepsKeysFor(_)));
         provider.script(acts);
-        let psp = Psp::new(&provider.url(), calls())?;
         let files = tempfile::tempdir()?;
-        let url = format!("sqlite:{}", files.path().join("shop.db").display());
-        let store = surefoot_store::open(&url).await?;
-        let handler = move |job, cx| refund(job, cx, psp.clone(), kind);
-        let engine = Engine::over(store)
-            .handle(handler, policy())
-            .checklist(checklist(kind, &calls())?)
-            .start()
-            .await?;
+        let database = format!("sqlite:{}", files.path().join("shop.db").display());
+        let engine = till::engine(&database, &provider.url(), kind).await?;
         Ok(Self {
             engine,
             provider,
@@ -274,23 +265,6 @@ pub async fn replayed_after_the_key_is_forgotten() -> Result<Told, Fault> {
         return Err("it was sent again after the provider had forgotten the key".into());
     }
     world.told("the key is forgotten", job, states).await
-}
-
-/// How the provider is called.
-#[must_use]
-pub fn calls() -> Policy {
-    let mut policy = Policy {
-        // The job is what tries again; a second layer would multiply.
-        retry: RetryOptions {
-            attempts_max: 1,
-            ..RetryOptions::default()
-        },
-        ..Policy::default()
-    };
-    policy.timeout.connect = CALL_TIMEOUT / 4;
-    policy.timeout.attempt = CALL_TIMEOUT;
-    policy.timeout.total = CALL_TIMEOUT;
-    policy
 }
 
 /// The provider key of the job's effect, once it is on record.

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use refund::psp::calls;
 use refund::refund::{Provider, checklist};
 use refund::stories::{self, Told};
 
@@ -66,16 +67,14 @@ async fn nothing_is_sent_under_a_key_that_the_provider_forgot() {
 
 #[test]
 fn every_question_is_answered_before_anything_runs() {
-    let reviewed = checklist(Provider::Answers, &stories::calls())
-        .unwrap()
-        .review();
+    let reviewed = checklist(Provider::Answers, &calls()).unwrap().review();
     assert!(reviewed.is_green(), "{reviewed}");
 }
 
 #[test]
 fn a_provider_that_forgets_keys_too_early_is_found_before_anything_runs() {
     let forgets = Provider::KeepsKeysFor(Duration::from_millis(1200));
-    let reviewed = checklist(forgets, &stories::calls()).unwrap().review();
+    let reviewed = checklist(forgets, &calls()).unwrap().review();
     let faults: Vec<&str> = reviewed.faults().map(|(_, f)| f.name.as_str()).collect();
     assert_eq!(faults, ["key_retention"], "{reviewed}");
 }

@@ -19,7 +19,8 @@ pub struct DeliveryPolicy {
     /// backoff.
     pub attempts_max: u32,
     /// How many times the holder of a message may be lost before it is parked: a message that kills whoever delivers it
-    /// must not do so for ever. Default 5.
+    /// must not do so for ever. The first loss counts whatever its holder did, each further one only when the message had
+    /// left; so it is at least 2. Default 5.
     pub losses_max: u32,
     /// How long to wait after a failure. Default from 1 s, doubled up to 10 min, each between half of it and all of it.
     pub backoff: Backoff,
@@ -65,11 +66,16 @@ impl DeliveryPolicy {
                 self.lease, self.timeout
             ));
         }
-        if self.attempts_max == 0 || self.losses_max == 0 {
+        if self.attempts_max == 0 {
             faults.push(
-                "attempts_max or losses_max is 0, so every message would be parked; set 1 or more"
-                    .to_owned(),
+                "attempts_max is 0, so every message would be parked; set 1 or more".to_owned(),
             );
+        }
+        if self.losses_max < 2 {
+            faults.push(format!(
+                "losses_max is {}, so a message that no sink was given could be parked; set 2 or more",
+                self.losses_max
+            ));
         }
         if self.concurrency == 0 || self.per_key_max == 0 {
             faults.push(

@@ -103,11 +103,12 @@ fn every_fault_of_a_policy_is_reported_at_once() {
         timeout: Duration::ZERO,
         lease: Duration::ZERO,
         attempts_max: 0,
+        losses_max: 1,
         concurrency: 0,
         per_key_max: PER_KEY_MAX + 1,
         ..DeliveryPolicy::default()
     };
-    assert_eq!(unsound.validate().len(), 5, "{:?}", unsound.validate());
+    assert_eq!(unsound.validate().len(), 6, "{:?}", unsound.validate());
 }
 
 #[test]

@@ -54,9 +54,15 @@ pub trait Messages: Send + Sync + 'static {
     /// Takes deliveries for a holder. Of each key, those at the front of the line and due, the longest due first, each with
     /// as many as follow it under its key; a delivery without a key is in front by itself. A key of which somebody holds a
     /// lease that has not ended, or whose front is parked or not due, gives nothing. What was taken under a lease that ended
-    /// at `now` or before is taken from its holder, and counts as lost once for the front. Each key that is taken has an
-    /// epoch that is higher than every one given before.
+    /// at `now` or before is taken from its holder. That counts as lost for the front when it is the first time, and after
+    /// that when its holder had said that it leaves ([`depart`](Self::depart)): the answer to a take may have been lost. Each
+    /// key that is taken has an epoch that is higher than every one given before.
     async fn take(&self, take: &Take, now: Timestamp) -> Result<Vec<TakenKey>, StoreError>;
+
+    /// Says of deliveries, at most [`BATCH_MAX`](super::BATCH_MAX), that they are about to leave for their sink. It applies,
+    /// however often it is repeated, while the delivery is taken under this epoch and in front of its line. Who has a
+    /// delivery whose holder was lost before says so before it leaves; with the others it can be left out.
+    async fn depart(&self, departures: &[Departure]) -> Result<Vec<Departed>, StoreError>;
 
     /// Writes down what became of deliveries, at most [`BATCH_MAX`](super::BATCH_MAX), those of one key in their order. A mark
     /// applies when the delivery is taken under this epoch and in front of its line. A mark that does not end the delivery
@@ -186,7 +192,7 @@ pub struct TakenDelivery {
     pub message: Message,
     /// How many tries failed so far.
     pub failed: u32,
-    /// How many holders were lost so far.
+    /// How many holders were lost so far. Above zero, [`Messages::depart`] comes before it leaves.
     pub lost: u32,
 }
 
@@ -197,6 +203,24 @@ pub struct DeliveryId {
     pub number: MessageNumber,
     /// Where to.
     pub sink: SinkName,
+}
+
+/// A delivery that is about to leave, says its holder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// Which.
+    pub delivery: DeliveryId,
+    /// Under which epoch it was taken.
+    pub epoch: Epoch,
+}
+
+/// What became of a departure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departed {
+    /// It is on record: should its holder be lost, that counts.
+    Applied,
+    /// The delivery is not taken under this epoch any more, or not in front. Nothing was written, and it must not leave.
+    Stale,
 }
 
 /// What became of a delivery, says its holder.

@@ -1,11 +1,13 @@
 //! Taking, marking and steering deliveries: each one call of a function that holds the gate of the sink.
 
+use std::collections::BTreeSet;
+
 use surefoot_core::error::StoreError;
 use surefoot_core::id::Epoch;
 use surefoot_core::message::{DeliveryStateName, NextDelivery};
 use surefoot_core::port::{
-    By, DeliveryId, DeliverySteered, DeliveryVerb, Mark, Marked, TAKE_MAX, Take, TakenDelivery,
-    TakenKey,
+    By, DeliveryId, DeliverySteered, DeliveryVerb, Departed, Departure, Mark, Marked, TAKE_MAX,
+    Take, TakenDelivery, TakenKey,
 };
 use surefoot_core::time::Timestamp;
 
@@ -18,6 +20,8 @@ statements! {
     TAKE = "-- take
         select epoch, number, tenant, id, topic, key, payload, trace, appended_at, failed, lost
         from surefoot.take_deliveries($1, $2, $3, $4, $5, $6, $7)";
+    DEPART = "-- depart
+        select sink, number, epoch from surefoot.depart_deliveries($1, $2, $3)";
     MARK = "-- mark
         select surefoot.mark_deliveries($1, $2, $3, $4, $5, $6, $7) as answers";
     STEER = "-- again, skip
@@ -61,6 +65,48 @@ pub(super) async fn take(
         }
     }
     Ok(taken)
+}
+
+/// Writes down that deliveries are about to leave.
+pub(super) async fn depart(
+    caller: &Caller,
+    departures: &[Departure],
+) -> Result<Vec<Departed>, StoreError> {
+    bounded(departures.len())?;
+    let sinks = departures
+        .iter()
+        .map(|departure| departure.delivery.sink.as_str().to_owned());
+    let numbers = departures
+        .iter()
+        .map(|departure| departure.delivery.number.0);
+    let statement = caller
+        .statement(DEPART)
+        .bind(sinks.collect::<Vec<String>>())
+        .bind(numbers.collect::<Vec<i64>>())
+        .bind(
+            departures
+                .iter()
+                .map(|departure| departure.epoch.0)
+                .collect::<Vec<i64>>(),
+        );
+    let mut applied = BTreeSet::new();
+    for row in caller.rows(statement).await? {
+        applied.insert((
+            column::<String>(&row, "sink")?,
+            column::<i64>(&row, "number")?,
+            column::<i64>(&row, "epoch")?,
+        ));
+    }
+    let departed = |departure: &Departure| {
+        let (delivery, epoch) = (&departure.delivery, departure.epoch.0);
+        let sink = delivery.sink.as_str().to_owned();
+        if applied.contains(&(sink, delivery.number.0, epoch)) {
+            Departed::Applied
+        } else {
+            Departed::Stale
+        }
+    };
+    Ok(departures.iter().map(departed).collect())
 }
 
 /// A small number of a row.

@@ -6,8 +6,9 @@ use surefoot_core::error::StoreError;
 use surefoot_core::id::{MessageId, SinkName, Tenant};
 use surefoot_core::message::{Accepted, Message, Receipt, Topics};
 use surefoot_core::port::{
-    Appended, By, DeliveryId, DeliverySteered, DeliveryVerb, ForgottenMessages, Mark, Marked,
-    MessageRecord, Messages, ParkedDelivery, Since, SinkDepth, Subscribed, Take, TakenKey,
+    Appended, By, DeliveryId, DeliverySteered, DeliveryVerb, Departed, Departure,
+    ForgottenMessages, Mark, Marked, MessageRecord, Messages, ParkedDelivery, Since, SinkDepth,
+    Subscribed, Take, TakenKey,
 };
 use surefoot_core::time::Timestamp;
 
@@ -37,6 +38,10 @@ impl Messages for PostgresStore {
 
     async fn take(&self, take: &Take, now: Timestamp) -> Result<Vec<TakenKey>, StoreError> {
         message_deliver::take(self.caller(), take, now).await
+    }
+
+    async fn depart(&self, departures: &[Departure]) -> Result<Vec<Departed>, StoreError> {
+        message_deliver::depart(self.caller(), departures).await
     }
 
     async fn mark(&self, marks: &[Mark]) -> Result<Vec<Marked>, StoreError> {

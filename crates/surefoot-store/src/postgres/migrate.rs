@@ -53,6 +53,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "request_checks",
         parts: &[include_str!("migrations/0004/request_checks.sql")],
     },
+    Migration {
+        version: 5,
+        name: "departures",
+        parts: &[include_str!("migrations/0005/departures.sql")],
+    },
 ];
 
 /// The longest that all of it may take, waiting for another node included.

@@ -6,8 +6,9 @@ use surefoot_core::error::StoreError;
 use surefoot_core::id::{MessageId, SinkName, Tenant};
 use surefoot_core::message::{Accepted, Message, Receipt, Topics};
 use surefoot_core::port::{
-    Appended, BATCH_MAX, By, DeliveryId, DeliverySteered, DeliveryVerb, ForgottenMessages, Mark,
-    Marked, MessageRecord, Messages, ParkedDelivery, Since, SinkDepth, Subscribed, Take, TakenKey,
+    Appended, BATCH_MAX, By, DeliveryId, DeliverySteered, DeliveryVerb, Departed, Departure,
+    ForgottenMessages, Mark, Marked, MessageRecord, Messages, ParkedDelivery, Since, SinkDepth,
+    Subscribed, Take, TakenKey,
 };
 use surefoot_core::time::Timestamp;
 
@@ -73,6 +74,18 @@ impl Messages for SqliteStore {
         }
         self.call("take", TAKE_WEIGHT, Ordinary, move |ledger| {
             message_take::take(ledger, &asked, now)
+        })
+        .await
+    }
+
+    async fn depart(&self, departures: &[Departure]) -> Result<Vec<Departed>, StoreError> {
+        bounded(departures.len())?;
+        let departures = departures.to_vec();
+        self.call("depart", departures.len(), Ordinary, move |ledger| {
+            departures
+                .iter()
+                .map(|departure| message_take::depart(ledger, departure))
+                .collect()
         })
         .await
     }

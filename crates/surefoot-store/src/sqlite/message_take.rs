@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use surefoot_core::error::StoreError;
 use surefoot_core::id::{Epoch, SinkName};
 use surefoot_core::message::{DeliveryStateName, MessageNumber};
-use surefoot_core::port::{TAKE_MAX, Take, TakenDelivery, TakenKey};
+use surefoot_core::port::{Departed, Departure, TAKE_MAX, Take, TakenDelivery, TakenKey};
 use surefoot_core::time::Timestamp;
 
 use super::ledger::{Ledger, first};
@@ -28,8 +28,12 @@ statements! {
         update surefoot_delivery_epoch set latest = latest + 1 returning latest";
     TAKE = "-- take: a delivery has a holder
         update surefoot_delivery
-        set state = 'taken', epoch = ?3, holder = ?4, lease_until = ?5, lost = lost + ?6
+        set state = 'taken', epoch = ?3, holder = ?4, lease_until = ?5,
+            lost = lost + (?6 and (lost = 0 or departed = epoch))
         where sink = ?1 and number = ?2 and state in ('waiting', 'taken')";
+    DEPART = "-- depart: it is about to leave
+        update surefoot_delivery set departed = epoch
+        where sink = ?1 and number = ?2 and epoch = ?3 and state = 'taken' and standing = 'front'";
     TAKEN = concat!("-- take: what is to be delivered
         select ", message_columns!(), ", d.failed, d.lost
         from surefoot_delivery as d join surefoot_message as m on m.number = d.number
@@ -88,6 +92,16 @@ pub(super) fn take(
         taken.push(key);
     }
     Ok(taken)
+}
+
+/// Writes down that a delivery is about to leave.
+pub(super) fn depart(ledger: &Ledger<'_>, departure: &Departure) -> Result<Departed, StoreError> {
+    let (sink, number) = (&departure.delivery.sink, departure.delivery.number);
+    let written = ledger.execute(DEPART, (sink.as_str(), number.0, departure.epoch.0))?;
+    Ok(match written {
+        0 => Departed::Stale,
+        _ => Departed::Applied,
+    })
 }
 
 fn take_key(

@@ -12,6 +12,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_jobs.sql"),
     include_str!("migrations/0002_requests.sql"),
     include_str!("migrations/0003_messages.sql"),
+    include_str!("migrations/0004_departures.sql"),
 ];
 
 const NEWER: &str = "another build of Surefoot has upgraded it; run that build or a newer one";

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use surefoot_core::id::{MessageId, SinkName, Tenant};
 use surefoot_core::message::{Accepted, Message, Receipt, Topics};
 use surefoot_core::port::{
-    Appended, By, DeliveryId, DeliverySteered, ForgottenMessages, Mark, Marked, MessageRecord,
-    Messages, ParkedDelivery, Since, SinkDepth, Subscribed, Take, TakenKey,
+    Appended, By, DeliveryId, DeliverySteered, Departed, Departure, ForgottenMessages, Mark,
+    Marked, MessageRecord, Messages, ParkedDelivery, Since, SinkDepth, Subscribed, Take, TakenKey,
 };
 use surefoot_core::time::Timestamp;
 
@@ -67,6 +67,11 @@ impl Messages for FaultyMessages {
     async fn take(&self, take: &Take, now: Timestamp) -> Answer<Vec<TakenKey>> {
         let call = self.inner.take(take, now);
         self.faults.carry(Verb::Take, call).await
+    }
+
+    async fn depart(&self, departures: &[Departure]) -> Answer<Vec<Departed>> {
+        let call = self.inner.depart(departures);
+        self.faults.carry(Verb::Depart, call).await
     }
 
     async fn mark(&self, marks: &[Mark]) -> Answer<Vec<Marked>> {

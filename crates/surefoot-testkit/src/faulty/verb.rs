@@ -51,6 +51,7 @@ pub enum Verb {
     Subscribe,
     Unsubscribe,
     Take,
+    Depart,
     Mark,
     Parked,
     Again,
@@ -64,7 +65,7 @@ pub enum Verb {
 
 impl Verb {
     /// Every verb.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 50] = [
         Self::Enqueue,
         Self::Advance,
         Self::Extend,
@@ -105,6 +106,7 @@ impl Verb {
         Self::Subscribe,
         Self::Unsubscribe,
         Self::Take,
+        Self::Depart,
         Self::Mark,
         Self::Parked,
         Self::Again,

@@ -51,6 +51,8 @@ macro_rules! messages_contract {
             what_is_appended_behind_waits_for_its_turn
             a_lost_holders_key_is_taken_by_another
             those_behind_are_not_counted_as_lost
+            a_holder_that_never_said_that_it_leaves_is_counted_once
+            only_who_has_the_front_departs
             what_a_lost_holder_had_is_taken_as_far_as_asked
         }
         $crate::messages_contract! { @family $open mark

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use surefoot_core::id::Tenant;
 use surefoot_core::message::{DeliveryState, Message};
-use surefoot_core::port::{Marked, Messages};
+use surefoot_core::port::{Departed, Departure, Marked, Messages, TakenDelivery, TakenKey};
 
 use super::fixture::{
-    START, append, applied, at, delivered, delivery_of, ids, ids_of, keyed, keys, many_each, mark,
-    one_each, state, subscribed, take, take_one,
+    START, append, applied, at, delivered, delivery, delivery_of, ids, ids_of, keyed, keys,
+    many_each, mark, one_each, state, subscribed, take, take_one,
 };
 
 pub async fn under_one_key_the_order_is_that_of_the_append(store: Arc<dyn Messages>) {
@@ -124,7 +124,70 @@ pub async fn those_behind_are_not_counted_as_lost(store: Arc<dyn Messages>) {
         let key = take_one(&*store, &many_each("w", 9), at(40 * round)).await;
         let lost: Vec<_> = key.deliveries.iter().map(|taken| taken.lost).collect();
         assert_eq!(lost, [u32::try_from(round).expect("small"), 0]);
+        assert_eq!(depart(&*store, &key).await, [Departed::Applied]);
     }
+}
+
+/// The answer to a take may be lost time and again, and no sink has seen the message.
+pub async fn a_holder_that_never_said_that_it_leaves_is_counted_once(store: Arc<dyn Messages>) {
+    subscribed(&*store, "s").await;
+    append(&*store, &[keyed("k")]).await;
+    let lost = |key: &TakenKey| key.deliveries[0].lost;
+    for (round, expected) in [0, 1, 1, 1].into_iter().enumerate() {
+        let now = at(40 * u64::try_from(round).expect("small"));
+        let key = take_one(&*store, &many_each("w", 9), now).await;
+        assert_eq!(lost(&key), expected);
+    }
+    let left = take_one(&*store, &many_each("w", 9), at(160)).await;
+    assert_eq!(depart(&*store, &left).await, [Departed::Applied]);
+    assert_eq!(depart(&*store, &left).await, [Departed::Applied], "again");
+    let next = take_one(&*store, &many_each("v", 9), at(200)).await;
+    assert_eq!(lost(&next), 2);
+    let after = take_one(&*store, &many_each("v", 9), at(240)).await;
+    assert_eq!(
+        lost(&after),
+        2,
+        "what an earlier holder said is of its own epoch"
+    );
+}
+
+pub async fn only_who_has_the_front_departs(store: Arc<dyn Messages>) {
+    subscribed(&*store, "s").await;
+    assert_eq!(store.depart(&[]).await.expect("depart"), []);
+    append(&*store, &keys(&["k", "k"])).await;
+    let lost = take_one(&*store, &many_each("w", 9), START).await;
+    let held = take_one(&*store, &many_each("v", 9), at(40)).await;
+    let all: Vec<_> = [&held, &lost]
+        .iter()
+        .flat_map(|key| key.deliveries.iter().map(|taken| departure(key, taken)))
+        .collect();
+    let [front, behind, late, late_behind] = [0, 1, 2, 3].map(|place| all[place].clone());
+    let departed = store.depart(&[late, behind, front, late_behind]).await;
+    let (applied, stale) = (Departed::Applied, Departed::Stale);
+    assert_eq!(departed.expect("depart"), [stale, stale, applied, stale]);
+    applied_all(&*store, &held).await;
+    assert_eq!(depart(&*store, &held).await, [stale], "it has ended");
+}
+
+/// Marks all of a key in their order.
+async fn applied_all(store: &dyn Messages, key: &TakenKey) {
+    for taken in &key.deliveries {
+        let marked = mark(store, key.epoch, taken, delivered(at(41))).await;
+        assert_eq!(marked, Marked::Applied);
+    }
+}
+
+fn departure(key: &TakenKey, taken: &TakenDelivery) -> Departure {
+    Departure {
+        delivery: delivery("s", taken.number),
+        epoch: key.epoch,
+    }
+}
+
+/// Says that the front of a key leaves.
+async fn depart(store: &dyn Messages, key: &TakenKey) -> Vec<Departed> {
+    let departures = [departure(key, &key.deliveries[0])];
+    store.depart(&departures).await.expect("depart")
 }
 
 pub async fn what_a_lost_holder_had_is_taken_as_far_as_asked(store: Arc<dyn Messages>) {

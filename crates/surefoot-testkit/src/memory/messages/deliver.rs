@@ -2,7 +2,9 @@
 
 use surefoot_core::id::{Epoch, SinkName};
 use surefoot_core::message::{DeliveryState, MessageNumber, NextDelivery};
-use surefoot_core::port::{Mark, Marked, TAKE_MAX, Take, TakenDelivery, TakenKey};
+use surefoot_core::port::{
+    Departed, Departure, Mark, Marked, TAKE_MAX, Take, TakenDelivery, TakenKey,
+};
 use surefoot_core::time::Timestamp;
 
 use super::table::{MessageTable, Row};
@@ -56,7 +58,8 @@ impl MessageTable {
                 }
                 continue;
             }
-            row.delivery.lost += u32::from(was_taken && number == front);
+            let had_left = row.delivery.lost == 0 || row.departed == row.epoch;
+            row.delivery.lost += u32::from(was_taken && number == front && had_left);
             row.epoch = epoch;
             row.delivery.state = DeliveryState::Taken {
                 holder: take.holder.clone(),
@@ -77,6 +80,22 @@ impl MessageTable {
             epoch,
             lease_until,
             deliveries,
+        }
+    }
+
+    pub(super) fn depart(&mut self, departure: &Departure) -> Departed {
+        let (sink, number) = (&departure.delivery.sink, departure.delivery.number);
+        let is_front = self.line(sink, number).first() == Some(&number);
+        match self.deliveries.get_mut(&(sink.clone(), number)) {
+            Some(row)
+                if is_front
+                    && row.epoch == departure.epoch
+                    && matches!(row.delivery.state, DeliveryState::Taken { .. }) =>
+            {
+                row.departed = row.epoch;
+                Departed::Applied
+            }
+            Some(_) | None => Departed::Stale,
         }
     }
 

@@ -10,9 +10,9 @@ use surefoot_core::error::StoreError;
 use surefoot_core::id::{MessageId, SinkName, Tenant};
 use surefoot_core::message::{Accepted, Message, Receipt, Topics};
 use surefoot_core::port::{
-    Appended, BATCH_MAX, By, DeliveryId, DeliverySteered, DeliveryVerb, ForgottenMessages, Mark,
-    Marked, MessageRecord, Messages, PAGE_MAX, ParkedDelivery, Since, SinkDepth, Subscribed, Take,
-    TakenKey,
+    Appended, BATCH_MAX, By, DeliveryId, DeliverySteered, DeliveryVerb, Departed, Departure,
+    ForgottenMessages, Mark, Marked, MessageRecord, Messages, PAGE_MAX, ParkedDelivery, Since,
+    SinkDepth, Subscribed, Take, TakenKey,
 };
 use surefoot_core::time::Timestamp;
 
@@ -46,6 +46,15 @@ impl Messages for MemoryStore {
 
     async fn take(&self, take: &Take, now: Timestamp) -> Result<Vec<TakenKey>, StoreError> {
         Ok(self.table().messages.take(take, now))
+    }
+
+    async fn depart(&self, departures: &[Departure]) -> Result<Vec<Departed>, StoreError> {
+        bounded(departures.len())?;
+        let mut table = self.table();
+        Ok(departures
+            .iter()
+            .map(|departure| table.messages.depart(departure))
+            .collect())
     }
 
     async fn mark(&self, marks: &[Mark]) -> Result<Vec<Marked>, StoreError> {

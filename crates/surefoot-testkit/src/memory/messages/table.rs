@@ -41,6 +41,8 @@ pub(super) struct Row {
     pub(super) error: Option<ErrorText>,
     /// The epoch of the latest take.
     pub(super) epoch: Epoch,
+    /// The epoch under which it was last said that it leaves.
+    pub(super) departed: Epoch,
 }
 
 impl Subscription {
@@ -66,6 +68,7 @@ impl Row {
             due_at,
             error: None,
             epoch: Epoch::NEVER,
+            departed: Epoch::NEVER,
         }
     }
 

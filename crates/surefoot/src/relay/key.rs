@@ -1,5 +1,6 @@
 //! One key that was taken: its messages go to the sink one after the other, and each is marked before the next one leaves. It
-//! ends with the first that was not delivered, when the lease has no room for one more, or when the relay drains.
+//! ends with the first that was not delivered, when the lease has no room for one more, or when the relay drains. A message
+//! whose holder was lost before leaves only when that is on record, so that it is not parked for what nobody sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +8,12 @@ use std::time::Duration;
 use surefoot_core::classify::Class;
 use surefoot_core::failure::Failure;
 use surefoot_core::message::{NextDelivery, Proof, delivered_or_not, given_back, lost_too_often};
-use surefoot_core::port::{DeliveryId, Mark, Marked, TakenDelivery, TakenKey};
+use surefoot_core::port::{DeliveryId, Departed, Departure, Mark, Marked, TakenDelivery, TakenKey};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::Instrument;
 
 use super::events::{RelayEvent, RelayObserver};
+use super::marks::{Marks, Wrote};
 use super::run::Line;
 use crate::dice::Rest;
 
@@ -21,25 +23,97 @@ const MARK_MARGIN: Duration = Duration::from_millis(500);
 /// A key that this relay holds.
 pub(super) struct Held {
     pub(super) line: Arc<Line>,
+    pub(super) marks: Marks,
     pub(super) key: TakenKey,
     /// When its lease ends at the latest by this process's own monotonic clock, which started before the store was asked.
     pub(super) until: Instant,
 }
 
+/// What may be due at once after a key was held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// Those behind, or what was given back untried.
+    Perhaps,
+    /// Nothing.
+    Nothing,
+}
+
+/// Whether a message may leave.
+enum Leave {
+    Yes,
+    /// There is no time, or the relay drains.
+    NotNow,
+    /// Another relay has it.
+    Never,
+}
+
 impl Held {
     /// Delivers what it can.
-    pub(super) async fn deliver(self) {
+    pub(super) async fn deliver(self) -> After {
         for taken in &self.key.deliveries {
             let begun = Instant::now();
             let (next, unknown) = match self.unbearable(taken) {
                 Some(next) => (next, true),
-                None if self.has_room() && !self.line.is_draining() => self.attempt(taken).await,
-                None => (given_back(taken.failed, self.line.clock.now()), false),
+                None => match self.may_leave(taken).await {
+                    Leave::Yes => self.attempt(taken).await,
+                    Leave::NotNow => (given_back(taken.failed, self.line.clock.now()), false),
+                    Leave::Never => return After::Nothing,
+                },
             };
-            let ended = matches!(next, NextDelivery::Delivered { .. });
-            if !self.mark(taken, next, unknown, begun.elapsed()).await || !ended {
-                return;
+            let after = match &next {
+                NextDelivery::Delivered { .. } => None,
+                NextDelivery::Waiting { error: None, .. } => Some(After::Perhaps),
+                NextDelivery::Waiting { error: Some(_), .. } | NextDelivery::Parked { .. } => {
+                    Some(After::Nothing)
+                }
+            };
+            if !self.mark(taken, next, unknown, begun.elapsed()).await {
+                return After::Nothing;
             }
+            if let Some(after) = after {
+                return after;
+            }
+        }
+        let has_key = |taken: &TakenDelivery| taken.message.key.is_some();
+        match self.key.deliveries.last().is_some_and(has_key) {
+            true => After::Perhaps,
+            false => After::Nothing,
+        }
+    }
+
+    /// Whether one may leave; where its holder was lost before, once that is on record.
+    async fn may_leave(&self, taken: &TakenDelivery) -> Leave {
+        let mut rest = Rest::new();
+        while self.has_room() && !self.line.is_draining() {
+            if taken.lost == 0 {
+                return Leave::Yes;
+            }
+            let departures = [Departure {
+                delivery: self.delivery(taken),
+                epoch: self.key.epoch,
+            }];
+            let line = &self.line;
+            match line.call("depart", line.messages.depart(&departures)).await {
+                // The store may have taken its time.
+                Ok(departed) if departed == [Departed::Applied] && self.has_room() => {
+                    return Leave::Yes;
+                }
+                Ok(departed) if departed == [Departed::Applied] => return Leave::NotNow,
+                Ok(_) => {
+                    self.tell_stale(taken);
+                    return Leave::Never;
+                }
+                Err(error) if !error.is_transient() => return Leave::NotNow,
+                Err(_) => sleep(rest.after_failure(&line.dice)).await,
+            }
+        }
+        Leave::NotNow
+    }
+
+    fn delivery(&self, taken: &TakenDelivery) -> DeliveryId {
+        DeliveryId {
+            number: taken.number,
+            sink: self.line.sink_name.clone(),
         }
     }
 
@@ -102,31 +176,23 @@ impl Held {
     ) -> bool {
         let line = &self.line;
         let mark = Mark {
-            delivery: DeliveryId {
-                number: taken.number,
-                sink: line.sink_name.clone(),
-            },
+            delivery: self.delivery(taken),
             epoch: self.key.epoch,
             next,
         };
         let mut rest = Rest::new();
         loop {
-            let marks = std::slice::from_ref(&mark);
-            match line.call("mark", line.messages.mark(marks)).await {
-                Ok(marked) => {
-                    return match marked.first() {
-                        Some(Marked::Applied | Marked::Already) => {
-                            self.tell(taken, &mark.next, unknown, took);
-                            true
-                        }
-                        Some(Marked::Stale) | None => {
-                            self.tell_stale(taken);
-                            false
-                        }
-                    };
+            match self.marks.write(mark.clone()).await {
+                Wrote::Answered(Marked::Applied | Marked::Already) => {
+                    self.tell(taken, &mark.next, unknown, took);
+                    return true;
                 }
-                Err(error) if !error.is_transient() => break,
-                Err(_) => {}
+                Wrote::Answered(Marked::Stale) => {
+                    self.tell_stale(taken);
+                    return false;
+                }
+                Wrote::Refused => break,
+                Wrote::Transient => {}
             }
             let pause = sleep(rest.after_failure(&line.dice));
             if timeout_at(self.until, pause).await.is_err() {

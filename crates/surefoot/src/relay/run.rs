@@ -11,11 +11,12 @@ use surefoot_core::message::DeliveryPolicy;
 use surefoot_core::port::{Messages, TAKE_MAX, Take};
 use surefoot_core::time::Clock;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
 
 use super::events::{Guarded, RelayEvent, RelayObserver};
-use super::key::Held;
+use super::key::{After, Held};
+use super::marks::{Marks, marks};
 use super::sink::Sink;
 use crate::bounded::within;
 use crate::dice::{Dice, Rest};
@@ -61,29 +62,40 @@ impl Line {
         *self.signals.draining.borrow()
     }
 
-    /// Takes up to `room` keys; answers them as they are held, or nothing when the store failed.
-    async fn take(self: &Arc<Self>, room: usize) -> Result<Vec<Held>, StoreError> {
+    /// Takes up to `room` keys; answers them as they are held, and whether there may be more that is due.
+    async fn take(
+        self: &Arc<Self>,
+        room: usize,
+        marks: &Marks,
+    ) -> Result<(Vec<Held>, bool), StoreError> {
+        let keys_max = u32::try_from(room).unwrap_or(TAKE_MAX).min(TAKE_MAX);
         let take = Take {
             sink: self.sink_name.clone(),
             holder: self.holder.clone(),
             lease: self.policy.lease,
-            keys_max: u32::try_from(room).unwrap_or(TAKE_MAX).min(TAKE_MAX),
+            keys_max,
             per_key_max: self.policy.per_key_max,
         };
         let until = Instant::now() + self.policy.lease;
         let taken = self.messages.take(&take, self.clock.now());
         let taken = self.call("take", taken).await?;
+        let deliveries: usize = taken.iter().map(|key| key.deliveries.len()).sum();
+        let is_cut = taken.len() >= keys_max as usize || deliveries >= TAKE_MAX as usize;
         let held = |key| Held {
             line: Arc::clone(self),
+            marks: marks.clone(),
             key,
             until,
         };
-        Ok(taken.into_iter().map(held).collect())
+        Ok((taken.into_iter().map(held).collect(), is_cut))
     }
 }
 
 /// Delivers until it is told to drain, and then until what is under way has ended.
 pub(super) async fn run(line: Arc<Line>) {
+    let (marks, waiting) = marks();
+    let mut writing = JoinSet::new();
+    writing.spawn(waiting.write(Arc::clone(&line)));
     let mut signals = line.signals.clone();
     let mut under_way = JoinSet::new();
     let mut rest = Rest::new();
@@ -91,42 +103,70 @@ pub(super) async fn run(line: Arc<Line>) {
     while !line.is_draining() {
         let seen = *signals.wakes.borrow_and_update();
         let room = most.saturating_sub(under_way.len());
-        let wait = match line.take(room).await {
-            Ok(taken) => {
+        let look = match line.take(room, &marks).await {
+            Ok((taken, is_more)) => {
                 rest.reset();
-                // One take is bounded, so there may be more.
-                let wait = match taken.len() {
-                    0 => line.dice.around(line.poll),
-                    _ => Duration::ZERO,
-                };
                 for held in taken {
                     under_way.spawn(held.deliver());
                 }
-                wait
+                match is_more {
+                    true => Look::after(seen, Duration::ZERO, true),
+                    false => Look::after(seen, line.dice.around(line.poll), false),
+                }
             }
-            Err(_) => rest.after_failure(&line.dice),
+            Err(_) => Look::after(seen, rest.after_failure(&line.dice), true),
         };
-        next(&mut signals, seen, &mut under_way, most, wait).await;
+        look.wait(&mut signals, &mut under_way, most).await;
     }
     while under_way.join_next().await.is_some() {}
 }
 
-/// Waits for a reason to look again. With no room left, only the end of a key or of the relay is one.
-async fn next(
-    signals: &mut Signals,
+/// When to look again.
+struct Look {
+    /// The count of wakes before the latest look.
     seen: u64,
-    under_way: &mut JoinSet<()>,
-    most: usize,
-    wait: Duration,
-) {
-    let is_full = under_way.len() >= most;
-    tokio::select! {
-        // Whoever else has told the loops to end is gone: so is the relay.
-        _ = signals.draining.wait_for(|draining| *draining) => {}
-        Some(_) = under_way.join_next() => {
-            while under_way.try_join_next().is_some() {}
+    /// At the latest.
+    at: Instant,
+    /// The latest look may have left something that is due, so the end of any key is a reason.
+    is_more: bool,
+}
+
+impl Look {
+    fn after(seen: u64, wait: Duration, is_more: bool) -> Self {
+        Self {
+            seen,
+            at: Instant::now() + wait,
+            is_more,
         }
-        _ = signals.wakes.wait_for(|wakes| *wakes != seen), if !is_full => {}
-        () = sleep(wait), if !is_full => {}
+    }
+
+    /// Waits for a reason. With no room left, only the end of a key or of the relay is one.
+    async fn wait(&self, signals: &mut Signals, under_way: &mut JoinSet<After>, most: usize) {
+        loop {
+            let is_full = under_way.len() >= most;
+            tokio::select! {
+                // Whoever else has told the loops to end is gone: so is the relay.
+                _ = signals.draining.wait_for(|draining| *draining) => return,
+                Some(ended) = under_way.join_next() => {
+                    let mut is_reason = self.is_reason(ended);
+                    while let Some(ended) = under_way.try_join_next() {
+                        is_reason |= self.is_reason(ended);
+                    }
+                    if is_reason {
+                        return;
+                    }
+                }
+                _ = signals.wakes.wait_for(|wakes| *wakes != self.seen), if !is_full => return,
+                () = sleep_until(self.at), if !is_full => return,
+            }
+        }
+    }
+
+    fn is_reason(&self, ended: Result<After, JoinError>) -> bool {
+        self.is_more
+            || match ended {
+                Ok(After::Perhaps) | Err(_) => true,
+                Ok(After::Nothing) => false,
+            }
     }
 }

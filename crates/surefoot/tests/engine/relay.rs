@@ -477,6 +477,104 @@ async fn a_message_that_kills_its_relays_is_parked() {
     );
 }
 
+/// A store that is overloaded for long takes, and its answers come too late: no sink was given anything.
+#[tokio::test(start_paused = true)]
+async fn takes_whose_answers_are_lost_park_nothing() {
+    let world = World::new();
+    let faults = FaultyStore::over(Arc::new(world.memory.clone()), 1);
+    let faulty = Arc::new(faults.messages(Arc::new(world.memory.clone())));
+    world.append(&of_keys(&["a-1", "a-2"])).await;
+    let _relay = with(world.relay_over(faulty), policy(), world.sink(fine))
+        .start()
+        .await
+        .unwrap();
+    sleep(s(60)).await;
+    world.append(&of_keys(&["b-1", "b-2"])).await;
+    faults.misbehave(FaultRates {
+        after: 1.0,
+        ..FaultRates::default()
+    });
+    sleep(s(600)).await;
+    assert_eq!(world.given(), ["a-1", "a-2"], "its answers are lost");
+    faults.misbehave(FaultRates::default());
+    sleep(s(60)).await;
+    assert_eq!(world.given(), ["a-1", "a-2", "b-1", "b-2"]);
+    let parked = |event: &String| event.starts_with("parked");
+    assert!(!world.events().iter().any(parked), "{:?}", world.events());
+    assert_eq!(faults.counts(Verb::Depart).calls, 1, "for b-1 alone");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_lost_before_leaves_only_when_that_is_on_record() {
+    let world = World::new();
+    let faults = FaultyStore::over(Arc::new(world.memory.clone()), 1);
+    let faulty = Arc::new(faults.messages(Arc::new(world.memory.clone())));
+    world.append(&of_keys(&["a-1"])).await;
+    let lost = with(
+        world.relay(),
+        policy(),
+        world.sink(|_| std::future::pending()),
+    );
+    let lost = lost.start().await.unwrap();
+    sleep(s(1)).await;
+    drop(lost);
+    for _ in 0..9 {
+        faults.next(Verb::Depart, Fault::Before);
+    }
+    faults.next(Verb::Depart, Fault::After);
+    let _relay = with(world.relay_over(faulty), policy(), world.sink(fine))
+        .start()
+        .await
+        .unwrap();
+    sleep(s(38)).await;
+    assert_eq!(world.given(), ["a-1"], "not yet for the second time");
+    assert!(!world.is("a-1", DeliveryStateName::Delivered).await);
+    sleep(s(60)).await;
+    assert_eq!(world.given(), ["a-1", "a-1"]);
+    assert!(world.is("a-1", DeliveryStateName::Delivered).await);
+    assert!(faults.counts(Verb::Depart).calls > 10);
+}
+
+/// How many calls of the store there are for so many messages, without keys or under keys of ten.
+async fn calls_for(messages: usize, keyed: bool) -> [u64; 2] {
+    let world = World::new();
+    let faults = FaultyStore::over(Arc::new(world.memory.clone()), 1);
+    let faulty = Arc::new(faults.messages(Arc::new(world.memory.clone())));
+    let messages: Vec<_> = (0..messages)
+        .map(|number| {
+            let key = format!("k-{}", number / 10);
+            message(&format!("m-{number}"), keyed.then_some(key.as_str()))
+        })
+        .collect();
+    world.append(&messages).await;
+    faults.misbehave(FaultRates {
+        delay: 1.0,
+        delay_max: Duration::from_millis(4),
+        ..FaultRates::default()
+    });
+    let quick = world.sink(|id| async move {
+        sleep(Duration::from_millis(fastrand::u64(1..20))).await;
+        fine(id).await
+    });
+    let _relay = with(world.relay_over(faulty), policy(), quick)
+        .start()
+        .await
+        .unwrap();
+    sleep(s(20)).await;
+    assert_eq!(world.given().len(), messages.len(), "no-double-effect");
+    [Verb::Take, Verb::Mark].map(|verb| faults.counts(verb).calls)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_the_store_carries_many_messages() {
+    for keyed in [false, true] {
+        let [takes, marks] = calls_for(800, keyed).await;
+        println!("keyed {keyed}: {takes} takes, {marks} marks");
+        assert!(marks < 800 / 2, "{marks} marks");
+        assert!(takes < 800 / 2, "{takes} takes");
+    }
+}
+
 /// A process that was stopped between a take and its calls wakes up when another relay has the key.
 #[tokio::test(start_paused = true)]
 async fn nothing_leaves_when_the_lease_has_no_room_for_it() {

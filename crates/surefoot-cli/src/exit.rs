@@ -24,8 +24,8 @@ Exit codes:
   2    the arguments are wrong
   3    the configuration does not load or contradicts itself
   4    the database did not answer; the same command may be run again
-  5    there is no such job, request, database or file
-  6    refused: the state of the job, the request or the key does not allow it
+  5    there is no such job, request, message, database or file
+  6    refused: the state of the job, the request, the delivery or the key does not allow it
   7    the canary did not succeed (or not in time); nothing else was replayed
   130  stopped by a second signal, in the middle of its work";
 

@@ -9,6 +9,7 @@ mod effects;
 mod experiments;
 mod jobs;
 mod lab;
+mod messages;
 mod people;
 mod proxy;
 mod queues;
@@ -30,6 +31,7 @@ pub(crate) use lab::{
     ChaosArgs, ConsumerManner, FaultsArgs, LabCommand, PaymentManner, PaymentServiceArgs,
     PointsConsumerArgs,
 };
+pub(crate) use messages::{AppendArgs, MessagesCommand, ParkedArgs, SteerArgs, WhichArgs};
 pub(crate) use people::ActorUnknown;
 pub(crate) use proxy::ProxyArgs;
 pub(crate) use queues::{PauseArgs, QueuesCommand};
@@ -103,6 +105,9 @@ pub(crate) enum Command {
     /// Requests of the front door: what is on record, and the word of a person on what nobody knows
     #[command(subcommand)]
     Requests(RequestsCommand),
+    /// Messages of the outbox: hand in, look, what is parked, and the word of a person on it
+    #[command(subcommand)]
+    Messages(MessagesCommand),
     /// Queues: how much waits, pause and resume
     #[command(subcommand)]
     Queues(QueuesCommand),
@@ -183,6 +188,12 @@ mod tests {
                 "surefoot dead replay --reason x",
                 "required arguments were not provided",
             ),
+            ("surefoot messages append order-17-paid", "--topic <TOPIC>"),
+            ("surefoot messages skip order-17-paid loyalty", "--reason <REASON>"),
+            (
+                "surefoot messages parked --after 17",
+                "not a delivery; it looks like 17:loyalty",
+            ),
             (
                 "surefoot dead replay 01890a5d-ac96-774b-bcce-b302099a8057",
                 "--reason <REASON>",
@@ -221,7 +232,7 @@ mod tests {
         let table = [
             (
                 "surefoot jobs enqueue --help",
-                "one JSON value; a new job without one is given null",
+                "one JSON value; a new job or message without one is given null",
             ),
             (
                 "surefoot jobs enqueue --help",

@@ -24,7 +24,7 @@ use crate::config::duration;
 #[derive(Clone, Debug, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct PayloadArgs {
-    /// The payload, one JSON value; a new job without one is given null
+    /// The payload, one JSON value; a new job or message without one is given null
     #[arg(long, value_name = "JSON", value_parser = payload)]
     payload: Option<Payload>,
     /// A file with the payload; - is standard input

@@ -14,6 +14,7 @@ mod explain;
 mod front_door;
 mod jobs;
 mod lab;
+mod messages;
 mod migrate;
 mod proxy;
 mod queues;
@@ -55,6 +56,9 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failed> {
         }
         Command::Requests(command) => {
             requests::run(&Place::of_database(&shared)?, command, output).await
+        }
+        Command::Messages(command) => {
+            messages::run(&Place::of_database(&shared)?, command, output).await
         }
         Command::Queues(command) => {
             queues::run(&Place::of_database(&shared)?, command, output).await

@@ -2,6 +2,7 @@
 
 mod effect;
 mod job;
+mod message;
 mod progress;
 mod request;
 mod table;
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 pub(crate) use effect::effects_text;
 pub(crate) use job::{job_text, jobs_table};
+pub(crate) use message::{message_text, parked_table, sinks_table};
 pub(crate) use progress::Progress;
 pub(crate) use request::{request_text, requests_table};
 pub(crate) use table::{Table, plain};

@@ -21,6 +21,7 @@ mod front_door;
 mod http_kinds;
 mod jobs_command;
 mod lab;
+mod messages;
 mod postgres;
 mod process;
 mod proxy;

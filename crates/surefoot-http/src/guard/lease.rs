@@ -15,6 +15,9 @@ use crate::term::Term;
 /// A lease is extended when this part of it has passed, so that one beat may fail.
 const BEATS_PER_LEASE: u32 = 3;
 
+/// The shortest pause between two beats.
+const BEAT_MIN: Duration = Duration::from_millis(1);
+
 pub(super) struct Lease {
     guard: Guard,
     /// As far as it is known here.
@@ -119,6 +122,9 @@ impl Lease {
                 self.settles_at = next.settles_at;
                 self.term.extend(lease_until(&next));
                 self.request = next;
+                // The last beat is the end of the lease, for others know better from there on.
+                let left = lease_until(&self.request).since(now);
+                self.next = Instant::now() + self.every.min(left + BEAT_MIN);
             }
             Ok(RequestWritten::Changed(Some(known))) => {
                 let ours = known.epoch == self.request.epoch

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 pub(super) enum Standing {
     /// It asks the store.
     Claiming,
-    /// It is run here, under a lease that holds.
+    /// It is run, here under a lease that holds or at another node; its end is told here.
     Running,
     /// It is over, or was never run: this is known.
     Over(Arrived),
@@ -45,6 +45,8 @@ pub(super) struct Lead {
     locals: Locals,
     identity: Identity,
     standing: watch::Sender<Standing>,
+    /// Whether arrivals find it.
+    is_open: bool,
 }
 
 impl Locals {
@@ -67,6 +69,7 @@ impl Locals {
             locals: self.clone(),
             identity: new.identity.clone(),
             standing,
+            is_open: true,
         })
     }
 }
@@ -77,10 +80,33 @@ impl Lead {
         self.standing.send_replace(standing);
     }
 
-    /// Tells the others what is known, if there are any. Whoever comes from here on asks the store.
-    pub(super) fn end(self, known: impl FnOnce() -> Arrived) {
+    /// Tells the others that it is run.
+    pub(super) fn tell_running(&self) {
+        self.standing.send_if_modified(|standing| {
+            let was_running = matches!(standing, Standing::Running);
+            *standing = Standing::Running;
+            !was_running
+        });
+    }
+
+    /// Whether there are others.
+    pub(super) fn is_followed(&self) -> bool {
         // One is kept for those who come.
-        if self.standing.receiver_count() > 1 {
+        self.standing.receiver_count() > usize::from(self.is_open)
+    }
+
+    /// Whoever comes from here on does not find it.
+    pub(super) fn close(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            let mut entries = self.locals.0.lock().unwrap_or_else(PoisonError::into_inner);
+            entries.remove(&self.identity);
+        }
+    }
+
+    /// Tells the others how it ended, if there are any. Whoever comes from here on asks the store.
+    pub(super) fn end(mut self, known: impl FnOnce() -> Arrived) {
+        self.close();
+        if self.is_followed() {
             self.tell(Standing::Over(known()));
         }
     }
@@ -88,7 +114,6 @@ impl Lead {
 
 impl Drop for Lead {
     fn drop(&mut self) {
-        let mut entries = self.locals.0.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.remove(&self.identity);
+        self.close();
     }
 }

@@ -3,8 +3,9 @@
 //! unless a route waives that, and never runs one twice.
 //!
 //! `admit` reads what is needed of a request, `look` answers what was `seen` lately, `claim` asks the store and `local` spares
-//! it repetitions, `run` carries it out under a `lease`, `answer` takes the handler's answer apart, `record` writes the end
-//! down, `reply` says to a client what is known. `transact` does all of it in one transaction.
+//! it repetitions, which `wait` together; `withdraw` gives back a claim that was never told. `run` carries a request out under a
+//! `lease`, `answer` takes the handler's answer apart, `record` writes the end down, `reply` says to a client what is known.
+//! `transact` does all of it in one transaction.
 
 mod admit;
 mod answer;
@@ -20,6 +21,8 @@ mod run;
 mod seen;
 mod store;
 mod transact;
+mod wait;
+mod withdraw;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -17,7 +17,7 @@ use super::admit::Asked;
 use super::answer::{Exchange, GIVEN_UP};
 use super::claim::shares_failure;
 use super::look::Arrival;
-use super::{BoxError, Guard, pass, reply};
+use super::{BoxError, Guard, pass};
 use crate::mark::{self, Status};
 use crate::observe::DoorEvent;
 use crate::problem::{DEADLINE_PASSED, INTERNAL, Problem, STORE_UNAVAILABLE};
@@ -61,9 +61,8 @@ impl Guard {
                 self.run(exchange, request, ambient, call).await;
             }
             Ok(arrived) => {
-                // Whoever hears of it may come back at once, and is not to be told what was known before.
-                drop(lead);
-                tell(reply, reply::to(arrived, &self.0.options.problems));
+                self.tell_known(&new, policy.wait, lead, arrived, reply)
+                    .await;
             }
             Err(error) => match &policy.store_away {
                 StoreAway::Refuse => self.refuse_and_withdraw(&new, &error, reply).await,
@@ -152,7 +151,7 @@ impl Guard {
         tell(reply, self.refuse(away));
         // Who shared the first one's lot claimed nothing.
         if !shares_failure(error) {
-            self.withdraw(new).await;
+            self.withdraw(new, error).await;
         }
     }
 

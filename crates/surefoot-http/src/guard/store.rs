@@ -21,6 +21,11 @@ const PAUSE: Duration = Duration::from_millis(25);
 #[error("no answer within {0:?}")]
 struct NoAnswer(Duration);
 
+/// Whether the store was given up on while it was at work: what it was told to do may still be done.
+pub(super) fn is_no_answer(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(cause) if cause.is::<NoAnswer>())
+}
+
 pub(crate) struct BoundedRequests {
     inner: Arc<dyn Requests>,
     limit: Duration,

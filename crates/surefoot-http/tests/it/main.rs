@@ -16,4 +16,6 @@ mod outlive;
 mod proxy;
 mod reconcile;
 mod store;
+mod together;
 mod transact;
+mod withdraw;

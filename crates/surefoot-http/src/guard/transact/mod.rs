@@ -20,7 +20,7 @@ use super::admit::Asked;
 use super::local::{Joined, Lead, Standing};
 use super::look::Arrival;
 use super::run::{AWAY_RETRY_AFTER, Reply, tell};
-use super::{BoxError, Guard, reply};
+use super::{BoxError, Guard};
 use crate::context::RequestContext;
 use crate::problem::{DEADLINE_PASSED, Problem, STORE_UNAVAILABLE};
 use crate::route::RoutePolicy;
@@ -96,9 +96,8 @@ impl Guard {
                 exchange.run(transaction, request, ambient, call).await;
             }
             Ok(Opened::Known(arrived)) => {
-                // Whoever hears of it may come back at once, and is not to be told what was known before.
-                drop(lead);
-                tell(reply, reply::to(arrived, &self.0.options.problems));
+                self.tell_known(&new, policy.wait, lead, arrived, reply)
+                    .await;
             }
             Err(error) => {
                 tracing::error!(
@@ -122,11 +121,25 @@ impl Guard {
         loop {
             match joined {
                 Joined::First(lead) => {
-                    let opened = self.open(transactions, new, until, client).await;
-                    lead.tell(standing(&opened));
-                    return (opened.is_ok().then_some(lead), opened);
+                    let opened = self
+                        .open(transactions, new, Some(&lead), until, client)
+                        .await;
+                    return match &opened {
+                        Ok(Opened::Run { .. }) => {
+                            lead.tell_running();
+                            (Some(lead), opened)
+                        }
+                        Ok(Opened::Known(_)) => (Some(lead), opened),
+                        Err(_) => {
+                            lead.tell(Standing::Failed);
+                            (None, opened)
+                        }
+                    };
                 }
-                Joined::Apart => return (None, self.open(transactions, new, until, client).await),
+                Joined::Apart => {
+                    let opened = self.open(transactions, new, None, until, client).await;
+                    return (None, opened);
+                }
                 Joined::Other(first) => match self.follow(first, until, client).await {
                     Some(arrived) => return (None, arrived.map(Opened::Known)),
                     // One of those who followed is the next first.
@@ -142,6 +155,7 @@ impl Guard {
         &self,
         transactions: &T,
         new: &NewRequest,
+        lead: Option<&Lead>,
         until: Instant,
         client: &mut tokio::sync::oneshot::Sender<C>,
     ) -> Result<Opened<T::Transaction>, StoreError> {
@@ -150,13 +164,7 @@ impl Guard {
         let Opened::Known(Arrived::Running { .. }) = &opened else {
             return Ok(opened);
         };
-        if Instant::now() >= until {
-            return Ok(opened);
-        }
-        let waited = tokio::select! {
-            () = client.closed() => None,
-            waited = self.wait(new, until) => waited,
-        };
+        let waited = self.wait(new, lead, until, client).await;
         Ok(waited.map_or(opened, Opened::Known))
     }
 
@@ -227,14 +235,5 @@ fn left<T>(response: Response<Body>, slot: &Slot<T>) -> Left {
         Left::Commits(response)
     } else {
         Left::Answers(response)
-    }
-}
-
-/// What the first arrival tells the others.
-fn standing<T>(opened: &Result<Opened<T>, StoreError>) -> Standing {
-    match opened {
-        Ok(Opened::Run { .. }) => Standing::Running,
-        Ok(Opened::Known(known)) => Standing::Over(known.clone()),
-        Err(_) => Standing::Failed,
     }
 }

@@ -2,7 +2,7 @@
 
 use surefoot_core::checklist::{CallFacts, KindFacts, VerifyFacts, Waiver};
 use surefoot_core::effect::EffectRecovery;
-use surefoot_core::id::Kind;
+use surefoot_core::id::{EffectName, Kind};
 use surefoot_core::policy::JobPolicy;
 
 /// What the author of a kind answers; the engine answers the rest.
@@ -10,7 +10,7 @@ use surefoot_core::policy::JobPolicy;
 pub struct Answers {
     /// What it does outside, in words; `None` when nobody said, which is a fault.
     pub side_effect: Option<String>,
-    /// Every effect that its handler may come to. A handler without any does nothing outside: what it writes, it writes in
+    /// Every effect that its handler or pull worker may come to. One without any does nothing outside: what it writes, it writes in
     /// a transaction of its own.
     pub effects: Vec<EffectAnswers>,
     /// Who is told of its dead letters, in words; `None` when nobody is, which is a fault.
@@ -22,9 +22,10 @@ pub struct Answers {
 /// What the author of an effect answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EffectAnswers {
-    /// Its name in the handler, such as `psp.refund`.
+    /// Its name where it is carried out, such as `psp.refund`.
     pub name: String,
-    /// What an unknown outcome means: what the handler hands to [`recover`](crate::EffectDraft::recover).
+    /// What an unknown outcome means: what the handler hands to [`recover`](crate::EffectDraft::recover), or the pull worker
+    /// declares.
     pub recovery: EffectRecovery,
     /// How the provider is asked, where it is.
     pub verify: Option<VerifyFacts>,
@@ -53,5 +54,21 @@ impl Answers {
         effects
             .map(|effect| facts(effect.recovery, effect.verify.clone(), effect.call.clone()))
             .collect()
+    }
+}
+
+/// Whether an effect was answered for as it is carried out: what was not reviewed is not sent.
+pub(crate) fn as_answered(
+    effects: &[EffectAnswers],
+    name: &EffectName,
+    recovery: EffectRecovery,
+) -> Result<(), String> {
+    match effects.iter().find(|effect| effect.name == name.as_str()) {
+        None => Err(format!("{name} is not on the checklist of its kind")),
+        Some(effect) if effect.recovery != recovery => Err(format!(
+            "{name} is {recovery:?} where it is carried out and {:?} on the checklist of its kind",
+            effect.recovery
+        )),
+        Some(_) => Ok(()),
     }
 }

@@ -33,6 +33,7 @@ mod answers;
 mod list;
 mod reviewed;
 
+pub(crate) use answers::as_answered;
 pub use answers::{Answers, EffectAnswers};
 pub use list::Checklist;
 pub use reviewed::{Reviewed, ReviewedDependency, ReviewedKind};

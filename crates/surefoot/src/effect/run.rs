@@ -19,7 +19,7 @@ use super::recover::Recover;
 use super::steps::{CROWDED, ROUNDS_MAX, Todo, todo};
 use super::write::Written;
 use crate::bounded::STORE_TIMEOUT;
-use crate::checklist::EffectAnswers;
+use crate::checklist::as_answered;
 use crate::cx::Cx;
 use crate::job::Outcome;
 
@@ -84,7 +84,7 @@ where
 
 fn sound(cx: &Cx, call: &Call, recovery: &Recover<'_>) -> Outcome<()> {
     if let Some(effects) = cx.book().answered_for() {
-        as_answered(call, recovery.recovery, effects).map_err(|fault| unsound(&fault))?;
+        as_answered(effects, &call.name, recovery.recovery).map_err(|fault| unsound(&fault))?;
     }
     let lease = cx.book().policy().lease;
     let terms = EffectTerms {
@@ -93,23 +93,6 @@ fn sound(cx: &Cx, call: &Call, recovery: &Recover<'_>) -> Outcome<()> {
     };
     let plan = recovery.ask.as_ref().map(|ask| &ask.plan);
     checked(terms, plan, lease).map_err(|faults| unsound(&format!("{}: {faults}", call.name)))
-}
-
-/// Whether the checklist has this effect, with this recovery: what was not reviewed is not sent.
-fn as_answered(
-    call: &Call,
-    recovery: EffectRecovery,
-    effects: &[EffectAnswers],
-) -> Result<(), String> {
-    let name = &call.name;
-    match effects.iter().find(|effect| effect.name == name.as_str()) {
-        None => Err(format!("{name} is not on the checklist of its kind")),
-        Some(effect) if effect.recovery != recovery => Err(format!(
-            "{name} is {recovery:?} in the handler and {:?} on the checklist of its kind",
-            effect.recovery
-        )),
-        Some(_) => Ok(()),
-    }
 }
 
 /// Until when an answer is written again and again; the attempt itself ends earlier.

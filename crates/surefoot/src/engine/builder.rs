@@ -107,7 +107,7 @@ impl EngineBuilder {
 
     /// Holds the engine to a checklist: it does not start when a kind is not on it or is run by another policy, and an
     /// effect of a handler that is not on it, or means something else when its outcome is unknown, is a permanent failure
-    /// before it is sent.
+    /// before it is sent. To a pull worker of a kind that is declared, such an effect is refused.
     #[must_use]
     pub fn checklist(mut self, checklist: Checklist) -> Self {
         self.checklist = Some(checklist);

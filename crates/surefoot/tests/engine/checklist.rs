@@ -1,10 +1,13 @@
 //! An engine is held to its checklist: what was not reviewed does not run.
 
-use surefoot::StartError;
 use surefoot::checklist::{Answers, CallFacts, Checklist, EffectAnswers, FaultName, Waiver};
 use surefoot::core::effect::EffectRecovery;
+use surefoot::core::id::Worker;
 use surefoot::core::policy::JobPolicy;
+use surefoot::core::port::Queues;
+use surefoot::{EffectBegun, StartError};
 
+use crate::effects_pull::declared;
 use crate::effects_world::{Act, How, Provider, SETTLES, TIMEOUT, end, policy, refunding};
 use crate::world::{Task, World};
 
@@ -56,6 +59,32 @@ async fn an_effect_that_was_not_reviewed_is_not_sent() {
     ] {
         let (end, calls) = held_to(list(name, recovery).unwrap()).await;
         assert_eq!((end.as_str(), calls), expected, "{name} {recovery:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_effect_of_a_pull_worker_that_was_not_reviewed_is_not_sent() {
+    let (worker, kinds) = (Worker::new("python-1").unwrap(), [Task::kind()]);
+    for (name, recovery, sent) in [
+        ("psp.refund", VERIFY, true),
+        ("psp.charge", VERIFY, false),
+        ("psp.refund", EffectRecovery::Repeatable, false),
+    ] {
+        let list = Checklist::new().job::<Task>(policy(), answers(name, recovery));
+        let builder = World::new().node().declare(Task::kind(), policy());
+        let engine = builder.checklist(list.unwrap()).start().await.unwrap();
+        let client = engine.client();
+        client.enqueue_job(&Task::n(7)).await.unwrap();
+        let leased = client.lease(&worker, &kinds, Queues::All, 1).await.unwrap();
+        let (job, epoch) = (leased[0].id, leased[0].state.epoch);
+        let begun = client.begin_effect(job, epoch, declared(VERIFY)).await;
+        let (expected, effects) = match begun.unwrap() {
+            EffectBegun::Send { .. } => (true, 1),
+            EffectBegun::Refused(_) => (false, 0),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(expected, sent, "{name} {recovery:?}");
+        assert_eq!(client.effects(job).await.unwrap().len(), effects);
     }
 }
 

@@ -21,7 +21,7 @@ const VERIFY: EffectRecovery = EffectRecovery::Verify {
     settles_within: s(20),
 };
 
-fn declared(recovery: EffectRecovery) -> Declared {
+pub(crate) fn declared(recovery: EffectRecovery) -> Declared {
     Declared {
         place: 0,
         name: EffectName::new("psp.refund").unwrap(),

@@ -12,6 +12,7 @@ use surefoot_core::text::ErrorText;
 use surefoot_core::time::Timestamp;
 
 use super::held::Holder;
+use crate::checklist::as_answered;
 use crate::client::Client;
 use crate::effect::{
     CROWDED, LEAVE_WITHIN, ROUNDS_MAX, Todo, checked, is_under_way, lease_until, tell_changed,
@@ -91,6 +92,11 @@ impl Client {
                 declared.place
             );
             return Ok(EffectBegun::Refused(text.into()));
+        }
+        if let Some(effects) = self.policies.effects(&job.kind)
+            && let Err(fault) = as_answered(effects, &declared.name, declared.terms.recovery)
+        {
+            return Ok(EffectBegun::Refused(fault.into()));
         }
         if let Err(faults) = checked(declared.terms, None, policy.lease) {
             return Ok(EffectBegun::Refused(faults.into()));

@@ -20,7 +20,7 @@ use crate::output::Output;
 use crate::telemetry::{DoorWatch, LogOptions, Telemetry};
 
 /// Where it shows what it does unless something else is said.
-const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7071);
+pub(super) const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7071);
 
 pub(super) async fn run(shared: &Shared, args: &ProxyArgs, output: Output) -> Result<(), Failed> {
     let place = Place::of_proxy(shared)?;
@@ -105,13 +105,18 @@ pub(super) async fn run(shared: &Shared, args: &ProxyArgs, output: Output) -> Re
 }
 
 /// The listener that shows what the proxy does, apart from the one that clients reach, so that no path of it can be one of
-/// the service's. A default address that is taken, as by a second proxy on the host, is done without.
+/// the service's. A default address that is taken, as by a second proxy on the host, is done without; one that was chosen is
+/// not.
 async fn admin_listener(section: &ProxySection) -> Result<Option<TcpListener>, Failed> {
     let Some(address) = section.admin else {
         return Ok(match TcpListener::bind(ADMIN).await {
             Ok(listener) => Some(listener),
             Err(error) => {
-                tracing::warn!(%error, "no metrics are served: {ADMIN} is taken; name an address with --admin");
+                tracing::warn!(
+                    %error,
+                    "nothing shows what this proxy does, no metrics are served: {ADMIN} is taken; name another address with \
+                     --admin, or admin in [proxy]"
+                );
                 None
             }
         });

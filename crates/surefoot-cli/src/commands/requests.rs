@@ -14,6 +14,7 @@ use super::database::Place;
 use crate::args::{RequestListArgs, RequestResolveArgs, RequestShowArgs, RequestsCommand};
 use crate::exit::{Code, Failed};
 use crate::output::{Output, request_text, requests_table, utc};
+use crate::telemetry::{LogOptions, Telemetry};
 
 pub(super) async fn run(
     place: &Place,
@@ -27,7 +28,14 @@ pub(super) async fn run(
         RequestsCommand::Show(args) => show(requests, &args, output).await,
         RequestsCommand::Resolve(args) => {
             let now = ports.store.database_now().await?;
-            resolve(requests, &args, now, output).await
+            // No node sees it and none counts it: the log of this process says who said it and why, as that of a node would.
+            let telemetry = Telemetry::start(&LogOptions {
+                format: place.config.telemetry.log_format,
+                otlp_endpoint: place.config.telemetry.otlp_endpoint.clone(),
+            })?;
+            let resolved = resolve(requests, &args, now, output).await;
+            telemetry.stop().await;
+            resolved
         }
     }
 }

@@ -5,11 +5,14 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use surefoot_core::backoff::Backoff;
 use surefoot_core::checklist::review;
+use surefoot_core::effect::VerifyPlan;
 use surefoot_core::request::Horizon;
 use surefoot_http::{ANY_ROUTE, Need, RoutePolicy};
 
 use super::database::Place;
+use super::proxy::ADMIN;
 use crate::config::{JobKind, ProxySection, RouteKeys, duration};
 use crate::output::Table;
 
@@ -18,6 +21,10 @@ use crate::output::Table;
 pub(super) struct ReviewedProxy {
     upstream: Option<String>,
     listen: String,
+    /// Where `surefoot proxy` shows what it does.
+    admin: String,
+    /// Whether that was chosen: it does not start without it then, and else it does without one that is taken.
+    admin_is_required: bool,
     tenants: String,
     routes: Vec<ReviewedRoute>,
     /// What is wrong with the whole, each with its remedy.
@@ -39,6 +46,12 @@ struct ReviewedRoute {
     wait_ms: u64,
     /// Where to ask what became of a request; `None` where a person decides.
     verify: Option<String>,
+    /// How many questions are asked before a person decides.
+    asks_max: u32,
+    /// How long they are asked.
+    give_up_after_ms: u64,
+    /// The waits between the first questions; the last one repeats, or those after it grow up to it.
+    ask_every_ms: Vec<u64>,
 }
 
 /// Something that the whole file shows to be wrong.
@@ -52,17 +65,20 @@ pub(super) struct Contradiction {
 pub(super) fn reviewed_proxy(place: &Place) -> Option<ReviewedProxy> {
     let section = place.config.proxy.as_ref()?;
     let timeout = section.upstream_timeout();
+    let plan = section.reconciler_options().plan;
     let mut routes: Vec<_> = section
         .entries()
         .map(|entry| {
             let method = entry.method.as_ref().map(ToString::to_string);
-            route(method, &entry.path, &entry.keys, timeout)
+            route(method, &entry.path, &entry.keys, timeout, &plan)
         })
         .collect();
-    routes.push(route(None, ANY_ROUTE, &section.all, timeout));
+    routes.push(route(None, ANY_ROUTE, &section.all, timeout, &plan));
     Some(ReviewedProxy {
         upstream: section.upstream.as_ref().map(ToString::to_string),
         listen: section.address().to_string(),
+        admin: section.admin.unwrap_or(ADMIN).to_string(),
+        admin_is_required: section.admin.is_some(),
         tenants: section.tenants.clone().unwrap_or_default().words(),
         routes,
         contradictions: contradictions(place, section),
@@ -74,14 +90,17 @@ fn route(
     route: &str,
     keys: &RouteKeys,
     upstream_timeout: Duration,
+    plan: &VerifyPlan,
 ) -> ReviewedRoute {
     let RoutePolicy {
         need,
         request,
         run_max,
         wait,
+        asks,
         ..
     } = keys.policy(upstream_timeout);
+    let plan = asks.as_ref().unwrap_or(plan);
     let clocks = request.clocks;
     ReviewedRoute {
         method,
@@ -99,6 +118,12 @@ fn route(
         tombstone_ms: millis(clocks.tombstone),
         wait_ms: millis(wait),
         verify: keys.verify.as_ref().map(ToString::to_string),
+        asks_max: plan.asks_max,
+        give_up_after_ms: millis(plan.give_up_after),
+        ask_every_ms: match &plan.backoff {
+            Backoff::List { delays, .. } => delays.iter().copied().map(millis).collect(),
+            Backoff::Exponential { base, cap, .. } => vec![millis(*base), millis(*cap)],
+        },
     }
 }
 
@@ -168,18 +193,37 @@ impl ReviewedProxy {
                 written(route.run_max_ms),
                 written(route.retention_ms),
                 written(route.tombstone_ms),
-                route
-                    .verify
-                    .as_ref()
-                    .map_or_else(|| "a person decides".to_owned(), |uri| format!("ask {uri}")),
+                route.unknown(),
             ]);
         }
         format!(
-            "front door at {} before {}\n  tenants: {}\n\n{}",
+            "front door at {} before {}\n  tenants: {}\n  admin: {}{}\n\n{}",
             self.listen,
             self.upstream.as_deref().unwrap_or("(none)"),
             self.tenants,
+            self.admin,
+            if self.admin_is_required {
+                ""
+            } else {
+                " unless it is taken: then no metrics are served; to be sure of them set admin in [proxy]"
+            },
             table.text()
+        )
+    }
+}
+
+impl ReviewedRoute {
+    /// What becomes of a request whose outcome nobody knows.
+    fn unknown(&self) -> String {
+        let Some(uri) = &self.verify else {
+            return "a person decides".to_owned();
+        };
+        let every: Vec<String> = self.ask_every_ms.iter().map(|ms| written(*ms)).collect();
+        format!(
+            "ask {uri} after {}; a person decides after {} questions or {}",
+            every.join(", "),
+            self.asks_max,
+            written(self.give_up_after_ms)
         )
     }
 }

@@ -6,8 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use http::Uri;
-use surefoot_core::backoff::{Backoff, Jitter};
-use surefoot_core::effect::VerifyPlan;
 use surefoot_core::id::Worker;
 use surefoot_core::request::Horizon;
 use surefoot_http::problem::ProblemTypes;
@@ -23,13 +21,9 @@ use super::server;
 use super::tenants::{self, TenantKeys};
 
 /// Where the proxy listens unless something else is said.
-const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+pub(super) const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
 /// The most connections, and requests with a key at once, that may be asked for.
-const AT_ONCE_MAX: u32 = 100_000;
-/// The most questions that may be asked for.
-const ASKS_MAX: u32 = 1000;
-/// How far a wait between questions is spread: a quarter to each side.
-const SPREAD: f64 = 0.25;
+pub(super) const AT_ONCE_MAX: u32 = 100_000;
 /// The most that are named as repeating requests.
 const HORIZONS_MAX: usize = 100;
 
@@ -60,12 +54,6 @@ pub(crate) struct ProxySection {
     pub(crate) tenants: Option<TenantKeys>,
     /// Who repeats requests, and for how long.
     pub(crate) horizons: Vec<Horizon>,
-    /// How long to wait between questions.
-    pub(crate) ask_every: Option<Vec<Duration>>,
-    /// How many questions to ask.
-    pub(crate) asks_max: Option<u32>,
-    /// How long to ask.
-    pub(crate) give_up_after: Option<Duration>,
     /// What holds for all routes that say nothing else.
     pub(crate) all: RouteKeys,
     /// The routes, the first that fits counts.
@@ -88,9 +76,6 @@ impl ProxySection {
             documentation: self.documentation.or(under.documentation),
             tenants: self.tenants.or(under.tenants),
             horizons: first_of(self.horizons, under.horizons),
-            ask_every: self.ask_every.or(under.ask_every),
-            asks_max: self.asks_max.or(under.asks_max),
-            give_up_after: self.give_up_after.or(under.give_up_after),
             all: self.all.over(&under.all),
             routes: first_of(self.routes, under.routes),
         }
@@ -151,31 +136,26 @@ impl ProxySection {
         }
     }
 
-    /// How unknown outcomes are asked about.
+    /// How unknown outcomes are asked about on routes that say nothing of it.
     pub(crate) fn reconciler_options(&self) -> ReconcilerOptions {
-        let standard = VerifyPlan::default();
-        let backoff = self.ask_every.clone().map(|delays| Backoff::List {
-            delays,
-            jitter: Jitter::Fraction(SPREAD),
-        });
+        let standard = ReconcilerOptions::default();
+        let said = self.all.policy(self.upstream_timeout()).asks;
         ReconcilerOptions {
-            plan: VerifyPlan {
-                backoff: backoff.unwrap_or(standard.backoff),
-                asks_max: self.asks_max.unwrap_or(standard.asks_max),
-                give_up_after: self.give_up_after.unwrap_or(standard.give_up_after),
-            },
-            ..ReconcilerOptions::default()
+            plan: said.unwrap_or_else(|| standard.plan.clone()),
+            ..standard
         }
     }
 
     /// Every contradiction of the whole with its remedy, but those of routes.
     pub(crate) fn faults(&self) -> Vec<String> {
         let mut faults = self.proxy_options().validate();
-        let timeout = self.upstream_timeout();
-        let settles = |keys: &RouteKeys| keys.policy(timeout).request.clocks.settles_within;
-        let longest = self.entries().map(|entry| settles(&entry.keys));
-        let longest = longest.fold(settles(&self.all), Duration::max);
-        faults.extend(self.reconciler_options().validate(longest));
+        let admin = self.admin.filter(|admin| admin.port() != 0);
+        if admin == Some(self.address()) {
+            faults.push(format!(
+                "admin and listen are both {}, so one of them could not be served; give admin another port",
+                self.address()
+            ));
+        }
         faults
     }
 }
@@ -216,11 +196,6 @@ pub(super) fn read(section: &Section<'_>, environment: Environment<'_>) -> Optio
         .check(section.faults, documentation);
     let tenants = tenants::read(section, environment);
     let horizons = horizons(section);
-    let (ask_every, asks_max, give_up_after) = (
-        section.durations("ask_every"),
-        section.count("asks_max", 1..=ASKS_MAX),
-        section.duration("give_up_after"),
-    );
     let all = route::read(section, environment);
     let routes = route_list::read(section, environment);
     section.finish();
@@ -237,9 +212,6 @@ pub(super) fn read(section: &Section<'_>, environment: Environment<'_>) -> Optio
         documentation: documentation.optional()?,
         tenants: tenants?,
         horizons: horizons?,
-        ask_every: ask_every.optional()?,
-        asks_max: asks_max.optional()?,
-        give_up_after: give_up_after.optional()?,
         all: all?,
         routes: Vec::new(),
     };
@@ -267,6 +239,7 @@ fn judged(
             .note_text(route::place(section, fault), fault);
     }
     for ((section, _), entry) in routes.iter().zip(read.entries()) {
+        sound &= !route::asks_nobody(section, &entry.keys);
         let own = entry.keys.faults(timeout, &read.horizons);
         // What all routes share is told once.
         for fault in own.iter().filter(|fault| !of_all.contains(fault)) {
@@ -304,9 +277,7 @@ fn place(section: &Section<'_>, fault: &str) -> super::fault::Span {
     let keys = [
         ("connect_timeout", "connect"),
         ("upstream_timeout", "upstream_timeout"),
-        ("give_up_after", "give_up_after"),
-        ("asks_max", "asks_max"),
-        ("ask_every", "delay"),
+        ("admin", "admin"),
     ];
     let found = keys
         .into_iter()

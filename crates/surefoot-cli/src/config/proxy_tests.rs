@@ -82,6 +82,7 @@ path = "/payments/{id}"
 need = "required"
 keep = "final"
 wait = "0s"
+asks_max = 3
 
 [[proxy.route]]
 path = "/{*rest}"
@@ -147,6 +148,11 @@ fn every_key_is_read_and_routes_keep_what_they_do_not_change() {
     assert_eq!((proxy.grace, proxy.connections_max), (s(15), 100));
     let plan = section.reconciler_options().plan;
     assert_eq!((plan.asks_max, plan.give_up_after), (7, s(7200)));
+    assert_eq!(other.asks.as_ref(), Some(&plan));
+    let own = first.policy.asks.as_ref().unwrap();
+    assert_eq!((own.asks_max, own.give_up_after), (3, s(7200)));
+    assert_eq!(own.backoff, plan.backoff);
+    assert_eq!(second.policy.asks.as_ref(), Some(&plan));
     let Some(TenantKeys::Tokens(tokens)) = &section.tenants else {
         panic!("{:?}", section.tenants);
     };
@@ -238,14 +244,14 @@ path = "/a/{*rest}/b"
             "f:3:10: listen \"localhost\" is no address; write an IP address and a port, such as 127.0.0.1:7070",
             "f:4:8: need \"always\" is unknown; give \"required\", \"optional\" or \"off\"",
             "f:5:8: keep \"some\" is unknown; give one of \"all\", \"unless_nothing_happened\", \"final\"",
-            "f:6:11: set-cookie is never replayed; it belongs to one session or one connection",
+            "f:6:11: proxy.headers: set-cookie is never replayed; it belongs to one session or one connection",
             "f:7:9: lease is zero; give a time above zero",
             "f:8:8: wait \"soon\" has \"soon\" where a number must stand; write for example \"250ms\", \"10s\", \"2m\", \"42m30s\", \"1h\", \"7d\"",
             "f:9:10: verify is no http:// address; write for example http://127.0.0.1:3000/outcome",
             "f:10:21: request_bytes_max is 0; give a whole number from 1 to 16777216",
-            "f:11:26: the token is shorter than 16 bytes; make one with: openssl rand -hex 24",
+            "f:11:26: proxy.tenant_tokens.acme: the token is shorter than 16 bytes; make one with: openssl rand -hex 24",
             "f:11:46: a b is a whole number; give a text in quotes, or a list of them",
-            "f:12:25: \"2\" has no unit after 2; write 2ms, 2s, 2m, 2h or 2d",
+            "f:12:25: proxy.repeated_for.shop: \"2\" has no unit after 2; write 2ms, 2s, 2m, 2h or 2d",
             "f:13:1: unknown key \"lese\" in [proxy]; did you mean \"lease\"?",
             "f:15:1: [proxy.route] has no path; add a path, such as path = \"/payments/{id}\"",
             "f:16:10: \"post\" is no method; write it in capitals, such as POST",
@@ -284,6 +290,64 @@ tombstone = "1h"
             "f:13:11: a run may take 30s and the service 1m to begin its answer; raise run_max or lower upstream_timeout",
             "f:17:13: a key stays taken for 3600s and its answer is kept for 86400s, so the answer would go with its key; raise the tombstone to the retention or above",
             "f:17:13: the web shop repeats for 129600s and a key stays taken for 3600s, so the last repetition could run a second time; raise the tombstone or end the repetitions earlier",
+        ],
+    );
+}
+
+/// What a route says of its questions is checked against its own clocks, and there is somebody to ask.
+#[test]
+fn a_plan_of_questions_that_does_not_fit_its_route_is_refused_where_it_stands() {
+    refused(
+        r#"
+[proxy]
+upstream = "http://127.0.0.1:3000"
+give_up_after = "2h"
+
+[[proxy.route]]
+path = "/slow"
+settles_within = "3h"
+
+[[proxy.route]]
+path = "/short"
+retention = "1h"
+
+[[proxy.route]]
+path = "/own"
+verify = "http://127.0.0.1:3000/outcome"
+settles_within = "3h"
+give_up_after = "1h"
+
+[[proxy.route]]
+path = "/nobody"
+asks_max = 3
+"#,
+        &[
+            "f:8:18: give_up_after 7200s is not longer than settles_within 10800s, so \"did not happen\" could never count; raise give_up_after",
+            "f:12:13: what became of a request is asked for 7200s and answers are kept for 3600s, so whoever repeats it as long as answers are kept might never be told; lower give_up_after or raise the retention",
+            "f:18:17: give_up_after 3600s is not longer than settles_within 10800s, so \"did not happen\" could never count; raise give_up_after",
+            "f:22:12: asks_max says how to ask and there is nobody to ask, so a person would decide at once; add verify = \"http://HOST:PORT/PATH\" here or to [proxy], or remove it",
+        ],
+    );
+    // Where nothing is said, the default asks for a day.
+    refused(
+        "[proxy]\nupstream = \"http://127.0.0.1:3000\"\nsettles_within = \"2d\"\n",
+        &[
+            "f:3:18: give_up_after 86400s is not longer than settles_within 172800s, so \"did not happen\" could never count; raise give_up_after",
+        ],
+    );
+    // Nor does what is not said contradict what is.
+    let section = loads(
+        "[proxy]\nupstream = \"http://127.0.0.1:3000\"\nretention = \"1h\"\nasks_max = 5\nverify = \"http://127.0.0.1:1/\"\n",
+    );
+    assert_eq!(section.reconciler_options().plan.give_up_after, s(3600));
+}
+
+#[test]
+fn one_address_cannot_be_both() {
+    refused(
+        "[proxy]\nupstream = \"http://127.0.0.1:3000\"\nlisten = \"127.0.0.1:7000\"\nadmin = \"127.0.0.1:7000\"\n",
+        &[
+            "f:4:9: admin and listen are both 127.0.0.1:7000, so one of them could not be served; give admin another port",
         ],
     );
 }
@@ -348,7 +412,7 @@ fn tenants_are_told_apart_in_one_way() {
         ),
         (
             "tenant_header = \"x-tenant\"\ntrusted_proxies = [\"proxy\"]",
-            "f:4:19: \"proxy\" is no IP address; write for example 10.0.0.7",
+            "f:4:19: proxy.trusted_proxies: \"proxy\" is no IP address; write for example 10.0.0.7",
         ),
     ];
     for (keys, expected) in table {

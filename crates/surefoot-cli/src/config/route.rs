@@ -4,6 +4,8 @@
 use std::time::Duration;
 
 use http::Uri;
+use surefoot_core::backoff::{Backoff, Jitter};
+use surefoot_core::effect::VerifyPlan;
 use surefoot_core::request::{
     BODY_BYTES_MAX, Clocks, HeaderAllowList, Horizon, Keep, RequestPolicy,
 };
@@ -14,6 +16,11 @@ use super::environment::{self, Environment};
 use super::fault::Span;
 use super::section::{Field, Section};
 use toml::Spanned;
+
+/// The most questions that may be asked for.
+pub(super) const ASKS_MAX: u32 = 1000;
+/// How far a wait between questions is spread: a quarter to each side.
+const SPREAD: f64 = 0.25;
 
 /// What is said of a route; nothing is said of what is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,11 +53,20 @@ pub(crate) struct RouteKeys {
     pub(crate) stream_after: Option<Duration>,
     /// Where to ask what became of a request.
     pub(crate) verify: Option<Uri>,
+    /// How long to wait between questions.
+    pub(crate) ask_every: Option<Vec<Duration>>,
+    /// How many questions to ask.
+    pub(crate) asks_max: Option<u32>,
+    /// How long to ask.
+    pub(crate) give_up_after: Option<Duration>,
 }
 
 /// The keys that a contradiction may be about, and by which words of it that is seen; the first one that stands in the
 /// section is pointed at.
-const PLACES: [(&str, &[&str]); 6] = [
+const PLACES: [(&str, &[&str]); 9] = [
+    ("give_up_after", &["give_up_after"]),
+    ("asks_max", &["asks_max"]),
+    ("ask_every", &["delay"]),
     ("run_max", &["run_max", "a run may take"]),
     ("lease", &["lease"]),
     ("retention", &["kept for", "retention"]),
@@ -78,6 +94,9 @@ impl RouteKeys {
             body_timeout: one.body_timeout.or(under.body_timeout),
             stream_after: one.stream_after.or(under.stream_after),
             verify: one.verify.or_else(|| under.verify.clone()),
+            ask_every: one.ask_every.or_else(|| under.ask_every.clone()),
+            asks_max: one.asks_max.or(under.asks_max),
+            give_up_after: one.give_up_after.or(under.give_up_after),
         }
     }
 
@@ -87,13 +106,14 @@ impl RouteKeys {
         let standard = RoutePolicy::default();
         let clocks = Clocks::default();
         let lease = self.lease.unwrap_or(clocks.lease);
+        let clocks = Clocks {
+            lease,
+            retention: self.retention.unwrap_or(clocks.retention),
+            tombstone: self.tombstone.unwrap_or(clocks.tombstone),
+            settles_within: self.settles_within.unwrap_or(clocks.settles_within),
+        };
         let request = RequestPolicy {
-            clocks: Clocks {
-                lease,
-                retention: self.retention.unwrap_or(clocks.retention),
-                tombstone: self.tombstone.unwrap_or(clocks.tombstone),
-                settles_within: self.settles_within.unwrap_or(clocks.settles_within),
-            },
+            clocks,
             keep: self.keep.unwrap_or_default(),
             headers: self.headers.clone().unwrap_or_default(),
             body_bytes_max: self
@@ -110,13 +130,38 @@ impl RouteKeys {
             body_timeout: self.body_timeout.unwrap_or(standard.body_timeout),
             stream_after: self.stream_after.unwrap_or(standard.stream_after),
             store_away: standard.store_away,
+            asks: self.asks(&clocks),
         }
+    }
+
+    /// The plan of questions, where anything of it is said. What is not said has the default, but that nobody is asked for longer
+    /// than answers are kept.
+    fn asks(&self, clocks: &Clocks) -> Option<VerifyPlan> {
+        let standard = VerifyPlan::default();
+        let is_said = self.ask_every.is_some() || self.asks_max.is_some();
+        if !is_said && self.give_up_after.is_none() {
+            return None;
+        }
+        let backoff = self.ask_every.clone().map(|delays| Backoff::List {
+            delays,
+            jitter: Jitter::Fraction(SPREAD),
+        });
+        let give_up_after = standard.give_up_after.min(clocks.retention);
+        Some(VerifyPlan {
+            backoff: backoff.unwrap_or(standard.backoff),
+            asks_max: self.asks_max.unwrap_or(standard.asks_max),
+            give_up_after: self.give_up_after.unwrap_or(give_up_after),
+        })
     }
 
     /// Every contradiction, each with its remedy; empty when there is none.
     pub(crate) fn faults(&self, upstream_timeout: Duration, horizons: &[Horizon]) -> Vec<String> {
         let policy = self.policy(upstream_timeout);
         let mut faults = policy.validate(horizons);
+        if policy.asks.is_none() {
+            let settles_within = policy.request.clocks.settles_within;
+            faults.extend(VerifyPlan::default().validate(settles_within));
+        }
         if policy.run_max < upstream_timeout {
             faults.push(format!(
                 "a run may take {} and the service {} to begin its answer; raise run_max or lower upstream_timeout",
@@ -151,6 +196,11 @@ pub(super) fn read(section: &Section<'_>, environment: Environment<'_>) -> Optio
     let verify = section
         .text("verify")
         .check(section.faults, |text| verify_url(text, environment));
+    let (ask_every, asks_max, give_up_after) = (
+        section.durations("ask_every"),
+        section.count("asks_max", 1..=ASKS_MAX),
+        section.duration("give_up_after"),
+    );
     Some(RouteKeys {
         need: need.optional()?,
         keep: keep.optional()?,
@@ -166,7 +216,28 @@ pub(super) fn read(section: &Section<'_>, environment: Environment<'_>) -> Optio
         body_timeout: body_timeout.optional()?,
         stream_after: stream_after.optional()?,
         verify: verify.optional()?,
+        ask_every: ask_every.optional()?,
+        asks_max: asks_max.optional()?,
+        give_up_after: give_up_after.optional()?,
     })
+}
+
+/// Whether a route says how to ask and there is nobody to ask, neither here nor in `[proxy]`; it is noted then.
+pub(super) fn asks_nobody(section: &Section<'_>, keys: &RouteKeys) -> bool {
+    let said = ["ask_every", "asks_max", "give_up_after"]
+        .into_iter()
+        .find_map(|key| Some((key, section.value(key)?)));
+    let Some((key, value)) = said.filter(|_| keys.verify.is_none()) else {
+        return false;
+    };
+    section.faults.note(
+        value.span(),
+        format!(
+            "{key} says how to ask and there is nobody to ask, so a person would decide at once"
+        ),
+        "add verify = \"http://HOST:PORT/PATH\" here or to [proxy], or remove it",
+    );
+    true
 }
 
 /// Where a contradiction of a route is pointed at: the first key of the section that it is about, else the section.

@@ -301,11 +301,22 @@ async fn a_person_says_what_happened_and_repetitions_are_told_so() {
         Some(2),
         "a reason is required: {unreasoned:?}"
     );
-    let resolved = folder.answer(&[&happened[..], &REASON].concat());
+    let resolved = folder.run(&[&["--json"], &happened[..], &REASON].concat());
+    let document: Value = serde_json::from_str(&resolved.stdout).unwrap();
     assert_eq!(
-        (&resolved["settled"], &resolved["state"]),
+        (&document["settled"], &document["state"]),
         (&json!(true), &json!("finished"))
     );
+    // No node counts it: the log of the command is the trace that a node would have left.
+    for part in [
+        "a witness said what became of a request",
+        "outcome=\"settled\"",
+        "actor=\"tester\"",
+        "reason=\"seen in their console\"",
+        "said=\"happened\"",
+    ] {
+        assert!(resolved.stderr.contains(part), "{part}: {resolved:?}");
+    }
     let again = post(&node.url(), "/charges", Some("k")).await;
     assert_eq!(
         (again.status, again.outcome.as_str()),
@@ -462,12 +473,57 @@ fn the_front_door_of_a_file_that_contradicts_itself_does_not_start() {
     assert!(run.stderr.contains("admin_tokens"), "{run:?}");
 }
 
+/// An admin address that was chosen is needed; the one that nobody chose is done without, and the log says how to choose one.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_admin_address_that_is_taken_stops_only_who_chose_it() {
+    let folder = Folder::new();
+    let held = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = held.local_addr().unwrap().to_string();
+    let door = [
+        "proxy",
+        "--upstream",
+        "http://127.0.0.1:1",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    folder.config(&format!(
+        "[proxy]\nupstream = \"http://127.0.0.1:1\"\nadmin = \"{taken}\"\n"
+    ));
+    for run in [
+        folder.run(&door),
+        folder.run(&[&door[..], &["--admin", &taken]].concat()),
+    ] {
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(
+            run.stderr.contains(&format!("failed to listen on {taken}")),
+            "{run:?}"
+        );
+        assert!(
+            run.stderr.contains("--admin, or admin in [proxy]"),
+            "{run:?}"
+        );
+    }
+    drop(held);
+    folder.config("");
+    // Whoever holds it, this test or another process: it is taken.
+    let _default = std::net::TcpListener::bind("127.0.0.1:7071");
+    let log = folder.path().join("proxy.log");
+    let start = [&["proxy", "--json"], &door[1..]].concat();
+    let node = Node::start(command(folder.path(), &start), log.clone());
+    assert_eq!(node.facts["admin"], Value::Null);
+    let log = std::fs::read_to_string(log).unwrap();
+    for part in ["127.0.0.1:7071 is taken", "--admin, or admin in [proxy]"] {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+}
+
 #[test]
 fn check_shows_how_each_route_is_guarded_and_whose_repetitions_outlast_it() {
     let folder = Folder::new();
     let door = "[proxy]\nupstream = \"http://127.0.0.1:3000\"\nlisten = \"127.0.0.1:8080\"\n\
                 tenant_tokens = { acme = \"0123456789abcdef\" }\n\
-                [[proxy.route]]\nmethod = \"POST\"\npath = \"/charges\"\nneed = \"required\"\nverify = \"http://127.0.0.1:3000/outcome\"\n";
+                [[proxy.route]]\nmethod = \"POST\"\npath = \"/charges\"\nneed = \"required\"\nverify = \"http://127.0.0.1:3000/outcome\"\n\
+                asks_max = 3\n";
     folder.config(door);
     let document = folder.answer(&["check"]);
     let proxy = &document["proxy"];
@@ -490,10 +546,22 @@ fn check_shows_how_each_route_is_guarded_and_whose_repetitions_outlast_it() {
     );
     assert_eq!(of(&routes[1]), (json!("*"), json!("optional"), Value::Null));
     let text = folder.run(&["check"]).stdout;
+    assert_eq!(
+        (&proxy["admin"], &proxy["admin_is_required"]),
+        (&json!("127.0.0.1:7071"), &json!(false))
+    );
+    assert_eq!(
+        (&routes[0]["asks_max"], &routes[0]["give_up_after_ms"]),
+        (&json!(3), &json!(86_400_000))
+    );
+    assert_eq!(routes[1]["asks_max"], 20);
     for part in [
         "front door at 127.0.0.1:8080",
+        "admin: 127.0.0.1:7071 unless it is taken",
+        "set admin in [proxy]",
         "/charges",
         "required",
+        "a person decides after 3 questions or 1d",
         "a person decides",
         "surefoot.toml: ok",
     ] {

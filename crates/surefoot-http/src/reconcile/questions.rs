@@ -39,6 +39,11 @@ impl Questions {
         self.ask();
     }
 
+    /// Whether none is open.
+    pub(super) fn are_answered(&self) -> bool {
+        self.about.is_empty() && self.waiting.is_empty()
+    }
+
     /// What became of the next request whose question ends; `None` when there is no question.
     pub(super) async fn next(&mut self) -> Option<Looked> {
         loop {

@@ -101,20 +101,28 @@ impl Reconciler {
                 () = stop.cancelled() => return,
                 looked = self.look(&asker, &mut questions, &mut round) => looked,
             };
-            match looked {
-                Ok(()) => self.tell(std::mem::take(&mut round)),
-                Err(error) => tracing::warn!(
-                    error = &error as &dyn std::error::Error,
+            if let Err(error) = &looked {
+                tracing::warn!(
+                    error = error as &dyn std::error::Error,
                     "requests could not be reconciled"
-                ),
+                );
             }
+            // It is told of once no question is open, at the latest with the next look.
+            let mut is_told = looked.is_err();
             let until = Instant::now() + self.options.every;
             while Instant::now() < until {
+                if !is_told && questions.are_answered() {
+                    self.tell(std::mem::take(&mut round));
+                    is_told = true;
+                }
                 tokio::select! {
                     () = stop.cancelled() => return,
                     () = tokio::time::sleep_until(until) => {}
                     Some(looked) = questions.next() => round.count(&looked),
                 }
+            }
+            if !is_told {
+                self.tell(std::mem::take(&mut round));
             }
         }
     }

@@ -5,9 +5,10 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
+use surefoot_core::effect::Witness;
 use surefoot_core::request::End;
 use surefoot_http::mark::Status;
-use surefoot_http::{DoorEvent, DoorObserver, Round, Said, problem};
+use surefoot_http::{DoorEvent, DoorObserver, Resolved, Round, Said, problem};
 
 use super::jobs::Metrics;
 
@@ -15,6 +16,21 @@ use super::jobs::Metrics;
 struct OutcomeLabel {
     outcome: &'static str,
 }
+
+/// A word of a witness: whose, what, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WordLabel {
+    by: &'static str,
+    said: &'static str,
+    outcome: &'static str,
+}
+
+/// Who tells a node what became of a request.
+const WITNESSES: [&str; 2] = ["caller", "person"];
+/// What they may say.
+const WORDS: [&str; 2] = ["happened", "did_not_happen"];
+/// What may become of it.
+const BECAME: [&str; 4] = ["settled", "same", "disputed", "too_early"];
 
 #[derive(Clone)]
 pub(super) struct DoorMetrics {
@@ -28,6 +44,7 @@ pub(super) struct DoorMetrics {
     rounds: Counter,
     reconciled: Family<OutcomeLabel, Counter>,
     forgotten: Counter,
+    resolved: Family<WordLabel, Counter>,
 }
 
 /// A family with each of these outcomes at zero.
@@ -35,6 +52,19 @@ fn at_zero(outcomes: impl IntoIterator<Item = &'static str>) -> Family<OutcomeLa
     let family = Family::default();
     for outcome in outcomes {
         drop(family.get_or_create_owned(&OutcomeLabel { outcome }));
+    }
+    family
+}
+
+/// Every word of every witness, at zero.
+fn words_at_zero() -> Family<WordLabel, Counter> {
+    let family = Family::default();
+    for by in WITNESSES {
+        for said in WORDS {
+            for outcome in BECAME {
+                drop(family.get_or_create_owned(&WordLabel { by, said, outcome }));
+            }
+        }
     }
     family
 }
@@ -60,6 +90,7 @@ impl Default for DoorMetrics {
             rounds: Counter::default(),
             reconciled: at_zero(Round::default().outcomes().map(|(outcome, _)| outcome)),
             forgotten: Counter::default(),
+            resolved: words_at_zero(),
         }
     }
 }
@@ -83,6 +114,11 @@ impl DoorMetrics {
         for (name, help, family) in families {
             registry.register(name, help, family.clone());
         }
+        registry.register(
+            "requests_resolved",
+            "What witnesses said became of requests, by whom, and what became of their word",
+            self.resolved.clone(),
+        );
         let counters = [
             (
                 "requests_leases_lost",
@@ -143,6 +179,29 @@ fn add(family: &Family<OutcomeLabel, Counter>, outcome: &'static str, count: u64
     family
         .get_or_create(&OutcomeLabel { outcome })
         .inc_by(count);
+}
+
+impl Metrics {
+    /// A witness said what became of a request, and this became of the word. What found no request says nothing and is not
+    /// counted.
+    pub(crate) fn request_resolved(&self, by: &Witness, said: &'static str, resolved: &Resolved) {
+        let by = match by {
+            Witness::Person(_) => "person",
+            Witness::Caller(_) | Witness::Answer | Witness::Query => "caller",
+        };
+        let outcome = match resolved {
+            Resolved::Settled(_) | Resolved::Same(_) | Resolved::TooEarly { .. } => {
+                resolved.as_str()
+            }
+            Resolved::Disputed(_) => {
+                self.door.disputed();
+                resolved.as_str()
+            }
+            Resolved::NoVerdict | Resolved::NotFound => return,
+        };
+        let label = WordLabel { by, said, outcome };
+        self.door.resolved.get_or_create(&label).inc();
+    }
 }
 
 impl DoorObserver for Metrics {

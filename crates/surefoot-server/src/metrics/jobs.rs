@@ -270,11 +270,6 @@ impl Metrics {
         errors.get_or_create(&VerbLabel { verb }).inc();
     }
 
-    /// Two witnesses said different things about a request.
-    pub(crate) fn request_disputed(&self) {
-        self.door.disputed();
-    }
-
     pub(super) fn registry(&self) -> &Registry {
         &self.registry
     }

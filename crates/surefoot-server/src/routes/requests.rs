@@ -100,14 +100,13 @@ pub(crate) async fn resolve(
 ) -> Result<Json<RequestWitnessed>, Problem> {
     let (identity, verdict, by) = body.into_verdict(key, &caller)?;
     let now = app.client().now();
+    let (said, witness) = (verdict.as_str(), by.clone());
     let resolved = surefoot_http::resolve(app.requests(), &identity, verdict, by, now).await?;
+    app.metrics().request_resolved(&witness, said, &resolved);
     let (request, outcome) = match resolved {
         Resolved::Settled(request) => (request, WitnessedOutcome::Settled),
         Resolved::Same(request) => (request, WitnessedOutcome::Same),
-        Resolved::Disputed(request) => {
-            app.metrics().request_disputed();
-            (request, WitnessedOutcome::Disputed)
-        }
+        Resolved::Disputed(request) => (request, WitnessedOutcome::Disputed),
         Resolved::TooEarly { until } => {
             return Err(Problem::too_early(identity.key.as_str(), until, now));
         }

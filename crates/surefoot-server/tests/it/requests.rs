@@ -235,6 +235,43 @@ async fn the_word_of_a_person_is_the_answer_from_then_on() {
     assert_eq!(record["disputes"][0]["witness"]["kind"], "caller");
 }
 
+/// Each word of a witness counts by whose it is, what it says and what became of it.
+#[tokio::test]
+async fn every_word_of_a_witness_is_counted() {
+    let api = Api::new();
+    unknown(&api, "default", "k").await;
+    let person =
+        json!({"verdict": "did_not_happen", "actor": "an", "reason": "not in their console"});
+    let caller = json!({"verdict": "happened", "status": 201});
+    for (key, word) in [
+        ("k", &person),
+        ("k", &person),
+        ("k", &caller),
+        ("nobody-has-it", &person),
+    ] {
+        resolve(&api, key, word.clone()).await;
+    }
+    claimed(&api, "default", "runs").await;
+    resolve(&api, "runs", caller).await;
+    let metrics = api.get("/metrics").await.text;
+    for (by, said, outcome, count) in [
+        ("person", "did_not_happen", "settled", 1),
+        ("person", "did_not_happen", "same", 1),
+        ("caller", "happened", "disputed", 1),
+        ("caller", "happened", "too_early", 1),
+        ("person", "happened", "settled", 0),
+    ] {
+        let line = format!(
+            "surefoot_requests_resolved_total{{by=\"{by}\",said=\"{said}\",outcome=\"{outcome}\"}} {count}\n"
+        );
+        assert!(metrics.contains(&line), "{line} in {metrics}");
+    }
+    assert!(
+        metrics.contains("surefoot_requests_disputed_total 1\n"),
+        "{metrics}"
+    );
+}
+
 #[tokio::test]
 async fn what_did_not_happen_may_run_and_who_contradicts_takes_the_key_back() {
     let api = Api::new();

@@ -96,12 +96,17 @@ impl Guard {
     }
 
     /// Looks for those who wait, for as long as there are any, whether the run has ended.
-    async fn accompany(&self, new: &NewRequest, wait: Duration, lead: Lead) {
+    async fn accompany(&self, new: &NewRequest, wait: Duration, mut lead: Lead) {
         // Whoever has come meanwhile is told of no look that is older than itself.
         let pause = (wait / 2).min(LOOK_LONGEST);
         while lead.is_followed() {
             match self.on_record(new).await {
-                None | Some(Arrived::Running { .. }) => lead.tell_running(),
+                Some(Arrived::Running { .. }) => lead.tell_running(),
+                None => {
+                    // It may run again: with whoever comes from here on, and never with one of those who wait.
+                    lead.close();
+                    lead.tell_running();
+                }
                 Some(known) => {
                     self.share(lead, known, new).await;
                     return;

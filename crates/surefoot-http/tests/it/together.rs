@@ -1,6 +1,7 @@
 //! Those who come while somebody of this node asks or waits: each is told what was true after it came.
 
-use surefoot_http::RoutePolicy;
+use surefoot_core::request::{Keep, RequestPolicy};
+use surefoot_http::{RoutePolicy, Told};
 use surefoot_testkit::{Fault, Verb};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -107,6 +108,44 @@ async fn many_who_wait_look_once_for_all() {
     assert!((5..30).contains(&looks), "{looks}");
     assert_eq!(other.faults.counts(Verb::Begin).calls, 1);
     first.abort();
+}
+
+/// Somebody always waits here for a run elsewhere. Once it is released it runs with one of those who come, and does not stay
+/// "running" for ever.
+#[tokio::test(start_paused = true)]
+async fn what_was_released_runs_also_where_somebody_always_waits() {
+    let policy = |wait| RoutePolicy {
+        wait: seconds(wait),
+        request: RequestPolicy {
+            keep: Keep::UnlessNothingHappened,
+            ..RequestPolicy::default()
+        },
+        ..RoutePolicy::default()
+    };
+    let front = front(policy(0), |_| async {
+        sleep(seconds(3)).await;
+        let mut response = answer(503, "full");
+        let told = Told::NothingHappened("full".to_owned());
+        response.extensions_mut().insert(told);
+        response
+    });
+    let first = coming(&front);
+    tokio::task::yield_now().await;
+    let other = front.beside(policy(2));
+    let mut all = Vec::new();
+    for _ in 0..20 {
+        all.push(coming(&other));
+        sleep(seconds(1)).await;
+    }
+    assert_eq!(first.await.unwrap().status, 503);
+    assert_eq!((front.ran(), other.ran()), (1, 1));
+    let mut told = Vec::new();
+    for one in all {
+        told.push(one.await.unwrap().status.as_u16());
+    }
+    let ran = told.iter().position(|status| *status == 201).unwrap();
+    assert!(ran < 8, "{told:?}");
+    assert!(told[ran..].iter().all(|status| *status == 201), "{told:?}");
 }
 
 /// A repetition that was here before is looked up, and waits all the same.

@@ -245,7 +245,8 @@ async fn a_question_that_never_returns_holds_up_no_other() {
         *request.uri_mut() = "/payments/7".parse().unwrap();
         request
     };
-    for number in 0..30 {
+    // More than are asked at once in all.
+    for number in 0..120 {
         front.ask(of_other(&format!("hangs-{number}"))).await;
     }
     front.post("hangs").await;

@@ -10,7 +10,7 @@
 //! - [`documents`] are the API's answers for other surfaces.
 //! - [`status_text`] says in a sentence, in the reader's [`Language`], what a job's state means; a service of one's own shows
 //!   the same words.
-//! - [`Metrics`] is the observer that the engine and the front door report to and `/metrics` shows.
+//! - [`Metrics`] is the observer that the engine, the front door and the relay report to and `/metrics` shows.
 //!
 //! `/healthz`, `/readyz`, `/openapi.json` and the pages of problem types need no token; all else does where tokens are
 //! configured, `/metrics` included.
@@ -42,7 +42,7 @@ pub use dependency::{
 };
 pub use language::Language;
 pub use listen::{ListenRefused, check_listen};
-pub use metrics::Metrics;
+pub use metrics::{MessageCounts, Metrics};
 pub use options::{Readiness, ServerOptions};
 pub use router::{REQUESTS_MAX, requests_router, router};
 pub use serve::{CONNECTIONS_MAX, GRACE, HEAD_BYTES_MAX, HEAD_TIMEOUT, WRITE_TIMEOUT, serve};

@@ -189,7 +189,10 @@ mod tests {
                 "required arguments were not provided",
             ),
             ("surefoot messages append order-17-paid", "--topic <TOPIC>"),
-            ("surefoot messages skip order-17-paid loyalty", "--reason <REASON>"),
+            (
+                "surefoot messages skip order-17-paid loyalty",
+                "--reason <REASON>",
+            ),
             (
                 "surefoot messages parked --after 17",
                 "not a delivery; it looks like 17:loyalty",

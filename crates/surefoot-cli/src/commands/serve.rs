@@ -22,7 +22,7 @@ use crate::args::{ServeArgs, Shared};
 use crate::exit::{self, Code, Failed};
 use crate::http_kind::{Clients, HttpKind, LiveDependencies};
 use crate::output::Output;
-use crate::telemetry::{DoorWatch, LogOptions, NodeObserver, Telemetry};
+use crate::telemetry::{DoorWatch, LogOptions, NodeObserver, Telemetry, export_messages};
 
 /// Where the API listens unless something else is said.
 pub(super) const LISTEN: SocketAddr =
@@ -43,6 +43,7 @@ pub(super) async fn run(shared: &Shared, args: &ServeArgs, output: Output) -> Re
     .await?;
     let address = listener.local_addr()?;
     let metrics = Arc::new(Metrics::new());
+    export_messages(&metrics);
     let live = LiveDependencies::new(&place.config.dependencies)
         .map_err(|refused| Failed::new(Code::Configuration, refused.to_string(), ""))?;
     let ports = place.ports().await?;

@@ -168,6 +168,23 @@ async fn what_the_front_door_counts_is_sent_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_counted_of_messages_is_sent_too() {
+    let (endpoint, exports) = receiver().await;
+    let folder = Folder::new();
+    folder.config(&format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\n"));
+    let mut node = folder.serve(&[]);
+    let message = json!({"id": "order-17-paid", "topic": "order.paid"});
+    let reply = Api::new(node.url()).post("/v1/messages", message).await;
+    assert_eq!(reply.status, 202, "{reply:?}");
+    node.signal("TERM");
+    assert_eq!(node.ended().code(), Some(0), "{}", node.log());
+    let metrics = sent_to(&exports, "/v1/metrics");
+    for part in ["surefoot.messages.appended", "written", "conflict"] {
+        assert!(holds(&metrics, part.as_bytes()), "{part} is missing");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_became_of_effects_is_counted_too() {
     let (endpoint, exports) = receiver().await;
     let provider = ScriptedProvider::start().await.unwrap();

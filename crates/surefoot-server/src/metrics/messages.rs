@@ -248,6 +248,48 @@ impl Metrics {
     }
 }
 
+/// What was counted of messages since the start, for other exporters: label values, and how many.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MessageCounts {
+    /// Messages handed to the API, by what became of them.
+    pub appended: Vec<(&'static str, u64)>,
+    /// Tries that ended, by sink and how.
+    pub tries: Vec<(String, &'static str, u64)>,
+    /// Orders of people, by sink and verb.
+    pub steered: Vec<(String, &'static str, u64)>,
+}
+
+impl Metrics {
+    /// What was counted of messages since the start.
+    #[must_use]
+    pub fn message_counts(&self) -> MessageCounts {
+        let messages = &self.messages;
+        let appended = APPENDED.map(|outcome| {
+            let counter = &messages.families.appended;
+            (
+                outcome,
+                counter.get_or_create(&OutcomeLabel { outcome }).get(),
+            )
+        });
+        let mut counts = MessageCounts {
+            appended: appended.into(),
+            ..MessageCounts::default()
+        };
+        let all = messages.series.read();
+        for (sink, series) in all.unwrap_or_else(PoisonError::into_inner).iter() {
+            for (ended, counter) in Try::ALL.iter().zip(&series.tries) {
+                let line = (sink.clone(), ended.as_str(), counter.get());
+                counts.tries.push(line);
+            }
+            for (verb, counter) in DeliveryVerb::ALL.iter().zip(&series.steered) {
+                let line = (sink.clone(), verb.as_str(), counter.get());
+                counts.steered.push(line);
+            }
+        }
+        counts
+    }
+}
+
 impl RelayObserver for Metrics {
     fn on(&self, event: &RelayEvent<'_>) {
         let messages = &self.messages;

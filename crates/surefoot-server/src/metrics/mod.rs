@@ -14,6 +14,7 @@ mod messages;
 pub(crate) use depth::DepthCache;
 pub(crate) use http::count;
 pub use jobs::Metrics;
+pub use messages::MessageCounts;
 
 /// The media type of the exposition.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -474,6 +474,22 @@ async fn every_end_of_a_try_and_every_order_is_counted_by_sink() {
         let path = format!("/v1/messages/{id}/deliveries/s/{verb}");
         api.post(&path, &json!({"reason": "r"})).await;
     }
+    let counts = api.metrics.message_counts();
+    assert_eq!(
+        counts.appended,
+        [("written", 3), ("already", 1), ("conflict", 1)]
+    );
+    let of_s = |word, count| ("s".to_owned(), word, count);
+    assert_eq!(counts.steered, [of_s("again", 1), of_s("skip", 1)]);
+    let ends = [
+        ("delivered", 1),
+        ("failed", 2),
+        ("unknown", 1),
+        ("parked", 1),
+        ("stale", 1),
+        ("not_recorded", 1),
+    ];
+    assert_eq!(counts.tries, ends.map(|(word, count)| of_s(word, count)));
     let told = api.get("/metrics").await.text;
     for line in [
         "surefoot_deliveries_total{sink=\"s\",outcome=\"delivered\"} 1",

@@ -1,5 +1,4 @@
-//! A process of the world: a runtime of its own whose clock is paused, and an engine in it. It lives, stands still, dies
-//! and comes back under another name.
+//! A process of the world with an engine in it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,15 +6,16 @@ use std::time::Duration;
 use surefoot::{Client, Engine, EngineOptions, Heartbeat};
 use surefoot_core::id::{Kind, Worker};
 use surefoot_core::time::Timestamp;
-use surefoot_testkit::{FaultRates, FaultyStore, MemoryStore, Verb};
-use tokio::runtime::{Builder, Runtime};
+use surefoot_testkit::{FaultyStore, MemoryStore, Verb};
 
 use super::gate::Gate;
 use super::handler::{Refunds, policy};
+use super::life::Life;
 use super::log::Log;
 use super::provider::Provider;
+use super::slot::Process;
 use super::tally::Happened;
-use super::time::{Anchor, WorldTime};
+use super::time::WorldTime;
 use super::told::Told;
 use super::watch::Watched;
 
@@ -32,10 +32,7 @@ pub(super) struct Shared {
 
 /// One life of a process.
 pub(super) struct Node {
-    runtime: Runtime,
-    anchor: Anchor,
-    pub(super) gate: Gate,
-    faults: FaultyStore,
+    life: Life,
     engine: Arc<Mutex<Option<Engine>>>,
     log: Log,
 }
@@ -50,55 +47,32 @@ impl Node {
         rate: f64,
         now: Timestamp,
     ) -> std::io::Result<Self> {
-        let runtime = Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()?;
-        let anchor = runtime.block_on(async { Anchor::here(now, rate) });
-        let gate = Gate::new(shared.log.clone());
-        let watched = Watched {
-            name: name.to_owned(),
-            inner: shared.store.clone(),
-            gate: gate.clone(),
-            log: shared.log.clone(),
-        };
         let salt = name
             .bytes()
             .fold(0, |salt, byte| salt * 31 + u64::from(byte));
-        let faults = FaultyStore::over(Arc::new(watched), shared.seed ^ salt);
+        let life = Life::begin(&shared.log, rate, now, |gate| {
+            let watched = Watched {
+                name: name.to_owned(),
+                inner: shared.store.clone(),
+                gate: gate.clone(),
+                log: shared.log.clone(),
+            };
+            FaultyStore::over(Arc::new(watched), shared.seed ^ salt)
+        })?;
         let engine = Arc::default();
-        runtime.spawn(start(
+        life.spawn(start(
             shared.clone(),
             name.to_owned(),
             works,
-            gate.clone(),
-            faults.clone(),
+            life.gate.clone(),
+            life.faults.clone(),
             Arc::clone(&engine),
         ));
         Ok(Self {
-            runtime,
-            anchor,
-            gate,
-            faults,
+            life,
             engine,
             log: shared.log.clone(),
         })
-    }
-
-    /// Lets it run until `until`. Where it stood still, its clock jumps first, as that of a frozen process does.
-    pub(super) fn run(&self, time: &WorldTime, thaws_at: Option<Timestamp>, until: Timestamp) {
-        time.follow(self.anchor);
-        self.runtime.block_on(async {
-            if let Some(now) = thaws_at {
-                let gap = self
-                    .anchor
-                    .instant_at(now)
-                    .saturating_duration_since(tokio::time::Instant::now());
-                tokio::time::advance(gap).await;
-            }
-            tokio::time::sleep_until(self.anchor.instant_at(until)).await;
-        });
-        time.set(until);
     }
 
     /// The client of this process, once it has begun.
@@ -112,7 +86,7 @@ impl Node {
 
     /// Starts something that goes on in this process.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.runtime.spawn(task);
+        self.life.spawn(task);
     }
 
     /// Asks it to stop.
@@ -120,36 +94,28 @@ impl Node {
         let engine = self.engine().clone();
         let log = self.log.clone();
         if let Some(engine) = engine {
-            self.runtime.spawn(async move {
+            self.life.spawn(async move {
                 engine.drain().await;
                 log.count(Happened::Drained);
             });
         }
     }
+}
 
-    /// From here on its store goes wrong this often.
-    pub(super) fn store_trouble(&self, rate: f64) {
-        self.faults.misbehave(FaultRates {
-            before: rate * 0.3,
-            after: rate * 0.3,
-            delay: rate * 0.2,
-            late: rate * 0.2,
-            delay_max: Duration::from_secs(4),
-        });
+impl Process for Node {
+    fn life(&self) -> &Life {
+        &self.life
     }
 
-    /// Ends it in the middle of whatever it does.
-    pub(super) fn end(self) {
+    fn tally(&self) {
         for verb in Verb::ALL {
-            let counts = self.faults.counts(verb);
+            let counts = self.life.faults.counts(verb);
             self.log.with(|state| {
                 state.tally.add(Happened::StoreBefore, counts.before);
                 state.tally.add(Happened::StoreAfter, counts.after);
                 state.tally.add(Happened::StoreSlow, counts.delayed);
             });
         }
-        // Its tasks are dropped where they stand.
-        drop(self.runtime);
     }
 }
 

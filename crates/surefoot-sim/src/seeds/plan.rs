@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::dice::dice;
+use super::slot::Harm;
 
 /// How long things go wrong. After it nothing does, and everything has to come to its end.
 pub(super) const TROUBLE: Duration = Duration::from_secs(80);
@@ -35,29 +36,12 @@ pub(super) enum What {
     Cancel { n: u32 },
     /// A person looks at the dead letters.
     Inspect,
-    /// A node dies at the next call of the store but so many, before or after it takes effect, and comes back.
-    Crash {
-        node: usize,
-        calls: u32,
-        after: bool,
-        away: Duration,
-    },
-    /// A node stands still after the next call of the store but so many, while time goes on.
-    Freeze {
-        node: usize,
-        calls: u32,
-        lasts: Duration,
-    },
+    /// Harm comes to a node.
+    Harm(usize, Harm),
     /// A node is told to stop and comes back.
     Drain { node: usize, away: Duration },
     /// The database's clock jumps.
     Jump { micros: i64 },
-    /// The store of one node fails and is slow for a while.
-    StoreTrouble {
-        node: usize,
-        lasts: Duration,
-        rate: f64,
-    },
     /// The provider misbehaves for a while.
     ProviderTrouble { lasts: Duration, rate: f64 },
     /// The provider tells of what it did by webhooks, over and over.
@@ -191,17 +175,21 @@ fn faults(rng: &mut fastrand::Rng, nodes: usize) -> Vec<(Duration, What)> {
         let node = rng.usize(0..nodes);
         let calls = rng.u32(0..6);
         let what = match rng.u32(0..9) {
-            0..=3 => What::Crash {
+            0..=3 => What::Harm(
                 node,
-                calls,
-                after: rng.bool(),
-                away: seconds(rng, 0.5, 30.0),
-            },
-            4..=6 => What::Freeze {
+                Harm::Crash {
+                    calls,
+                    after: rng.bool(),
+                    away: seconds(rng, 0.5, 30.0),
+                },
+            ),
+            4..=6 => What::Harm(
                 node,
-                calls,
-                lasts: seconds(rng, 1.0, 40.0),
-            },
+                Harm::Freeze {
+                    calls,
+                    lasts: seconds(rng, 1.0, 40.0),
+                },
+            ),
             7 => What::Drain {
                 node,
                 away: seconds(rng, 4.0, 15.0),
@@ -215,11 +203,13 @@ fn faults(rng: &mut fastrand::Rng, nodes: usize) -> Vec<(Duration, What)> {
     for _ in 0..rng.u32(0..4) {
         // One more than there are nodes: the process of the clients has a store too.
         let node = rng.usize(0..=nodes);
-        let what = What::StoreTrouble {
+        let what = What::Harm(
             node,
-            lasts: seconds(rng, 1.0, 30.0),
-            rate: 0.05 + rng.f64() * 0.4,
-        };
+            Harm::StoreTrouble {
+                lasts: seconds(rng, 1.0, 30.0),
+                rate: 0.05 + rng.f64() * 0.4,
+            },
+        );
         all.push((within(rng, 0.9), what));
     }
     for _ in 0..rng.u32(1..3) {

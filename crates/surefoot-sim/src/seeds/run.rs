@@ -9,12 +9,12 @@ use surefoot_testkit::MemoryStore;
 
 use super::check::{self, see};
 use super::dice::dice;
-use super::gate::End;
 use super::log::Log;
 use super::node::{Node, Shared};
 use super::people::{cancel, hand_in, hook, inspect, intent};
 use super::plan::{How, Item, Mood, Order, Plan, TROUBLE, What};
 use super::provider::Provider;
+use super::slot::Slot;
 use super::tally::{Happened, Tally};
 use super::time::{T0, WINDOW, WorldTime};
 
@@ -44,23 +44,10 @@ pub struct Ran {
     pub lines: Vec<String>,
 }
 
-/// A process and when it goes on.
-struct Slot {
-    name: usize,
-    lives: u32,
-    node: Option<Node>,
-    back_at: Timestamp,
-    frozen_until: Option<Timestamp>,
-    rate: f64,
-    trouble_until: Timestamp,
-    /// When it begins anew, after it was told to stop.
-    restarts_at: Option<Timestamp>,
-}
-
 struct World {
     shared: Shared,
     plan: Plan,
-    slots: Vec<Slot>,
+    slots: Vec<Slot<Node>>,
     provider_trouble_until: Timestamp,
     now: Timestamp,
 }
@@ -83,19 +70,12 @@ pub(super) fn run(plan: Plan, limits: Limits, keep_lines: bool) -> std::io::Resu
     let mut rng = dice(plan.seed, "clocks");
     // The last process is that of the clients: it never dies, and its clock is right.
     let slots = (0..=plan.nodes)
-        .map(|name| Slot {
-            name,
-            lives: 0,
-            node: None,
-            back_at: T0,
-            frozen_until: None,
-            rate: if name == plan.nodes {
+        .map(|place| {
+            Slot::new(if place == plan.nodes {
                 1.0
             } else {
                 1.0 + (rng.f64() - 0.5) * 0.002
-            },
-            trouble_until: T0,
-            restarts_at: None,
+            })
         })
         .collect();
     let mut world = World {
@@ -111,9 +91,7 @@ pub(super) fn run(plan: Plan, limits: Limits, keep_lines: bool) -> std::io::Resu
     if let Some(seen) = seen {
         check::at_the_end(&world.shared, &seen);
     }
-    for slot in &mut world.slots {
-        slot.node.take().into_iter().for_each(Node::end);
-    }
+    world.slots.iter_mut().for_each(Slot::end);
     Ok(Ran::of(&log))
 }
 
@@ -129,7 +107,7 @@ impl Ran {
         })
     }
 
-    /// Both halves of a world.
+    /// Two parts of a world.
     pub(super) fn and(mut self, other: Self) -> Self {
         self.tally.merge(&other.tally);
         self.broken.extend(other.broken);
@@ -160,16 +138,7 @@ impl World {
         self.shared.provider.trouble(0.0);
         self.provider_trouble_until = T0;
         for slot in &mut self.slots {
-            slot.back_at = self.now;
-            slot.trouble_until = T0;
-            slot.restarts_at = slot.restarts_at.map(|_| self.now);
-            if let Some(until) = &mut slot.frozen_until {
-                *until = self.now;
-            }
-            if let Some(node) = &slot.node {
-                node.gate.disarm();
-                node.store_trouble(0.0);
-            }
+            slot.calm(self.now);
         }
         let end = self.now.after(QUIET_MAX);
         for window in 1_000_000.. {
@@ -214,48 +183,20 @@ impl World {
     fn one_turn(&mut self, place: usize, end: Timestamp) -> std::io::Result<()> {
         let (now, shared) = (self.now, &self.shared);
         let works = place != self.plan.nodes;
-        let slot = &mut self.slots[place];
-        if slot.restarts_at.take_if(|at| *at <= now).is_some() {
-            slot.node.take().into_iter().for_each(Node::end);
-        }
-        if slot.node.is_none() && slot.back_at <= now {
+        self.slots[place].turn(&shared.time, now, end, |lives, rate| {
             let name = if works {
-                format!("node{}-{}", slot.name, slot.lives)
+                format!("node{place}-{lives}")
             } else {
                 "clients".to_owned()
             };
-            slot.lives += 1;
-            slot.frozen_until = None;
             shared.log.line(format_args!("{name} begins"));
-            slot.node = Some(Node::begin(shared, &name, works, slot.rate, now)?);
-        }
-        let thawed = slot.frozen_until.take_if(|until| *until <= now);
-        if slot.frozen_until.is_some() {
-            return Ok(());
-        }
-        let Some(node) = &slot.node else {
-            return Ok(());
-        };
-        node.run(&shared.time, thawed.map(|_| now), end);
-        if let Some(lasts) = node.gate.froze() {
-            slot.frozen_until = Some(end.after(lasts));
-        }
-        if let Some(away) = node.gate.died() {
-            slot.back_at = end.after(away);
-            slot.node.take().into_iter().for_each(Node::end);
-        }
-        Ok(())
+            Node::begin(shared, &name, works, rate, now)
+        })
     }
 
     fn expire_trouble(&mut self) {
         for slot in &self.slots {
-            if let Some(node) = slot
-                .node
-                .as_ref()
-                .filter(|_| slot.trouble_until <= self.now)
-            {
-                node.store_trouble(0.0);
-            }
+            slot.expire_trouble(self.now);
         }
         if self.provider_trouble_until <= self.now {
             self.shared.provider.trouble(0.0);
@@ -263,7 +204,7 @@ impl World {
     }
 
     fn clients(&self) -> Option<&Node> {
-        self.slots.last().and_then(|slot| slot.node.as_ref())
+        self.slots.last().and_then(Slot::process)
     }
 
     fn bring_hooks(&self) {
@@ -293,36 +234,15 @@ impl World {
                 let (shared, number) = (self.shared.clone(), item.number);
                 self.with_client(|client| Box::pin(inspect(client, shared, number)));
             }
-            What::Crash {
-                node,
-                calls,
-                after,
-                away,
-            } => {
-                let end = if *after {
-                    End::After(*away)
-                } else {
-                    End::Before(*away)
-                };
-                self.arm(*node, *calls, end);
-            }
-            What::Freeze { node, calls, lasts } => {
-                self.arm(*node, *calls, End::Freeze(*lasts));
-            }
+            What::Harm(node, harm) => self.slots[*node].suffer(harm, self.now),
             What::Drain { node, away } => {
                 let slot = &mut self.slots[*node];
-                slot.node.iter().for_each(Node::drain);
-                slot.restarts_at = Some(self.now.after(*away));
+                slot.process().into_iter().for_each(Node::drain);
+                slot.restart_at(self.now.after(*away));
             }
             What::Jump { micros } => {
                 self.shared.time.jump(*micros);
                 self.shared.log.count(Happened::Jumped);
-            }
-            What::StoreTrouble { node, lasts, rate } => {
-                let until = self.now.after(*lasts);
-                let slot = &mut self.slots[*node];
-                slot.trouble_until = until;
-                slot.node.iter().for_each(|node| node.store_trouble(*rate));
             }
             What::ProviderTrouble { lasts, rate } => {
                 self.provider_trouble_until = self.now.after(*lasts);
@@ -330,13 +250,6 @@ impl World {
             }
             What::Webhooks => self.shared.provider.tells_by_webhooks(),
         }
-    }
-
-    fn arm(&self, node: usize, calls: u32, end: End) {
-        self.slots[node]
-            .node
-            .iter()
-            .for_each(|node| node.gate.arm(calls, end));
     }
 
     fn hands_in(&self, order: &Order, amount: u32) {

@@ -1,4 +1,4 @@
-//! A process with a guard and a reconciler in it: a runtime of its own whose clock is paused.
+//! A process with a guard and a reconciler in it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +17,16 @@ use surefoot_http::{
     Guard, GuardOptions, Idempotency, IdempotencyLayer, Reconciler, ReconcilerOptions, RoutePolicy,
     Routes, SingleTenant,
 };
-use surefoot_testkit::{FaultRates, FaultyStore, MemoryStore, Verb};
-use tokio::runtime::{Builder, Runtime};
+use surefoot_testkit::{FaultyStore, MemoryStore, Verb};
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
 use super::super::gate::Gate;
+use super::super::life::Life;
 use super::super::log::Log;
+use super::super::slot::Process;
 use super::super::tally::Happened;
-use super::super::time::{Anchor, WorldTime};
+use super::super::time::WorldTime;
 use super::client;
 use super::ledger::Ledger;
 use super::plan::{Ask, Plan};
@@ -54,10 +55,7 @@ pub(super) struct Shared {
 
 /// One life of a process.
 pub(super) struct Door {
-    runtime: Runtime,
-    anchor: Anchor,
-    pub(super) gate: Gate,
-    faults: FaultyStore,
+    life: Life,
     guarded: Guarded,
     log: Log,
 }
@@ -70,25 +68,22 @@ impl Door {
         rate: f64,
         now: Timestamp,
     ) -> std::io::Result<Self> {
-        let runtime = Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()?;
-        let anchor = runtime.block_on(async { Anchor::here(now, rate) });
-        let gate = Gate::new(shared.log.clone());
         let store = Arc::new(shared.store.clone());
         let salt = name
             .bytes()
             .fold(7, |salt: u64, byte| salt.wrapping_mul(31) + u64::from(byte));
-        let faults = FaultyStore::over(store.clone(), shared.seed ^ salt);
-        let requests: Arc<dyn Requests> = Arc::new(faults.requests(Arc::new(Gated {
+        let life = Life::begin(&shared.log, rate, now, |_| {
+            FaultyStore::over(store.clone(), shared.seed ^ salt)
+        })?;
+        let gate = life.gate.clone();
+        let requests: Arc<dyn Requests> = Arc::new(life.faults.requests(Arc::new(Gated {
             inner: store,
             gate: gate.clone(),
         })));
         let charges = Charges {
             seed: shared.seed,
             ledger: shared.ledger.clone(),
-            gate: gate.clone(),
+            gate,
             log: shared.log.clone(),
         };
         let clock = Arc::new(shared.time.clone());
@@ -100,60 +95,35 @@ impl Door {
         );
         let reconciler = Reconciler::new(requests, clock, charges.clone(), asks());
         let (guard, reconciler) = (guard.map_err(unsound)?, reconciler.map_err(unsound)?);
-        runtime.spawn(async move { reconciler.run(CancellationToken::new()).await });
+        life.spawn(async move { reconciler.run(CancellationToken::new()).await });
         Ok(Self {
-            runtime,
-            anchor,
-            gate,
-            faults,
+            life,
             guarded: IdempotencyLayer::new(guard).layer(charges),
             log: shared.log.clone(),
         })
     }
 
-    /// Lets it run until `until`. Where it stood still, its clock jumps first, as that of a frozen process does.
-    pub(super) fn run(&self, time: &WorldTime, thaws_at: Option<Timestamp>, until: Timestamp) {
-        time.follow(self.anchor);
-        self.runtime.block_on(async {
-            if let Some(now) = thaws_at {
-                let gap = self
-                    .anchor
-                    .instant_at(now)
-                    .saturating_duration_since(tokio::time::Instant::now());
-                tokio::time::advance(gap).await;
-            }
-            tokio::time::sleep_until(self.anchor.instant_at(until)).await;
-        });
-        time.set(until);
-    }
-
     pub(super) fn ask(&self, ask: Ask) {
-        let (guarded, gate, log) = (self.guarded.clone(), self.gate.clone(), self.log.clone());
-        self.runtime.spawn(client::ask(guarded, ask, gate, log));
+        let (guarded, gate) = (self.guarded.clone(), self.life.gate.clone());
+        self.life
+            .spawn(client::ask(guarded, ask, gate, self.log.clone()));
+    }
+}
+
+impl Process for Door {
+    fn life(&self) -> &Life {
+        &self.life
     }
 
-    /// From here on its store goes wrong this often.
-    pub(super) fn store_trouble(&self, rate: f64) {
-        self.faults.misbehave(FaultRates {
-            before: rate * 0.3,
-            after: rate * 0.3,
-            delay: rate * 0.2,
-            late: rate * 0.2,
-            delay_max: Duration::from_secs(4),
-        });
-    }
-
-    /// Ends it in the middle of whatever it does.
-    pub(super) fn end(self) {
+    fn tally(&self) {
         for verb in [Verb::Begin, Verb::WriteRequest] {
-            let counts = self.faults.counts(verb);
+            let counts = self.life.faults.counts(verb);
             self.log.with(|state| {
                 let tally = &mut state.tally;
                 tally.add(Happened::DoorStoreBefore, counts.before);
                 tally.add(Happened::DoorStoreAfter, counts.after);
             });
         }
-        drop(self.runtime);
     }
 }
 

@@ -8,6 +8,7 @@ use surefoot_core::request::Keep;
 
 use super::super::dice::dice;
 use super::super::plan::{seconds, within};
+use super::super::slot::Harm;
 
 /// The number of the first item, so that it is told from those of the jobs.
 const FIRST: usize = 10_000;
@@ -47,25 +48,8 @@ pub(super) struct Ask {
 pub(super) enum What {
     /// A client asks.
     Ask(Ask),
-    /// A node dies at the next call of the store but so many, before or after it takes effect, and comes back.
-    Crash {
-        node: usize,
-        calls: u32,
-        after: bool,
-        away: Duration,
-    },
-    /// A node stands still after the next call of the store but so many.
-    Freeze {
-        node: usize,
-        calls: u32,
-        lasts: Duration,
-    },
-    /// The store of one node fails and is slow for a while.
-    StoreTrouble {
-        node: usize,
-        lasts: Duration,
-        rate: f64,
-    },
+    /// Harm comes to a node.
+    Harm(usize, Harm),
     /// The service misbehaves for a while.
     ServiceTrouble { lasts: Duration, rate: f64 },
     /// A person looks at requests whose outcome is not known.
@@ -133,27 +117,33 @@ fn faults(rng: &mut fastrand::Rng, nodes: usize) -> Vec<(Duration, What)> {
     for _ in 0..rng.u32(1..6) {
         let (node, calls) = (rng.usize(0..nodes), rng.u32(0..8));
         let what = if rng.bool() {
-            What::Crash {
+            What::Harm(
                 node,
-                calls,
-                after: rng.bool(),
-                away: seconds(rng, 0.5, 30.0),
-            }
+                Harm::Crash {
+                    calls,
+                    after: rng.bool(),
+                    away: seconds(rng, 0.5, 30.0),
+                },
+            )
         } else {
-            What::Freeze {
+            What::Harm(
                 node,
-                calls,
-                lasts: seconds(rng, 1.0, 60.0),
-            }
+                Harm::Freeze {
+                    calls,
+                    lasts: seconds(rng, 1.0, 60.0),
+                },
+            )
         };
         all.push((within(rng, 0.7), what));
     }
     for _ in 0..rng.u32(0..3) {
-        let what = What::StoreTrouble {
-            node: rng.usize(0..nodes),
-            lasts: seconds(rng, 1.0, 30.0),
-            rate: 0.05 + rng.f64() * 0.5,
-        };
+        let what = What::Harm(
+            rng.usize(0..nodes),
+            Harm::StoreTrouble {
+                lasts: seconds(rng, 1.0, 30.0),
+                rate: 0.05 + rng.f64() * 0.5,
+            },
+        );
         all.push((within(rng, 0.9), what));
     }
     let what = What::ServiceTrouble {

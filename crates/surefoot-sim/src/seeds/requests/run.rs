@@ -10,10 +10,10 @@ use surefoot_core::time::Timestamp;
 use surefoot_testkit::MemoryStore;
 
 use super::super::dice::dice;
-use super::super::gate::End;
 use super::super::log::Log;
 use super::super::plan::TROUBLE;
 use super::super::run::Ran;
+use super::super::slot::Slot;
 use super::super::time::{T0, WINDOW, WorldTime};
 use super::check::{self, see};
 use super::client::inspect;
@@ -27,21 +27,10 @@ const QUIET_MAX: Duration = Duration::from_secs(900);
 /// Once in so many windows the invariants are checked, and in the quiet everybody asks again.
 const WINDOWS_PER_CHECK: u32 = 10;
 
-/// A process and when it goes on.
-struct Slot {
-    name: usize,
-    lives: u32,
-    door: Option<Door>,
-    back_at: Timestamp,
-    frozen_until: Option<Timestamp>,
-    rate: f64,
-    trouble_until: Timestamp,
-}
-
 struct World {
     shared: Shared,
     plan: Plan,
-    slots: Vec<Slot>,
+    slots: Vec<Slot<Door>>,
     service_trouble_until: Timestamp,
     now: Timestamp,
 }
@@ -61,15 +50,7 @@ pub(in crate::seeds) fn run(plan: Plan, keep_lines: bool) -> std::io::Result<Ran
     };
     let mut rng = dice(plan.seed, "clocks of doors");
     let slots = (0..plan.nodes)
-        .map(|name| Slot {
-            name,
-            lives: 0,
-            door: None,
-            back_at: T0,
-            frozen_until: None,
-            rate: 1.0 + (rng.f64() - 0.5) * 0.002,
-            trouble_until: T0,
-        })
+        .map(|_| Slot::new(1.0 + (rng.f64() - 0.5) * 0.002))
         .collect();
     let mut world = World {
         shared,
@@ -83,9 +64,7 @@ pub(in crate::seeds) fn run(plan: Plan, keep_lines: bool) -> std::io::Result<Ran
     if let Some(seen) = see(&world.shared, &world.plan).now_or_never() {
         check::at_the_end(&world.shared, &world.plan, &seen);
     }
-    for slot in &mut world.slots {
-        slot.door.take().into_iter().for_each(Door::end);
-    }
+    world.slots.iter_mut().for_each(Slot::end);
     Ok(Ran::of(&log))
 }
 
@@ -109,15 +88,7 @@ impl World {
         self.shared.ledger.trouble(0.0);
         self.service_trouble_until = T0;
         for slot in &mut self.slots {
-            slot.back_at = self.now;
-            slot.trouble_until = T0;
-            if let Some(until) = &mut slot.frozen_until {
-                *until = self.now;
-            }
-            if let Some(door) = &slot.door {
-                door.gate.disarm();
-                door.store_trouble(0.0);
-            }
+            slot.calm(self.now);
         }
         let end = self.now.after(QUIET_MAX);
         for window in 1_000_000.. {
@@ -146,7 +117,7 @@ impl World {
             let node = dice(self.plan.seed, ("last", window, key)).usize(0..self.plan.nodes);
             // Whichever body came first is the key's.
             for other_body in [false, true] {
-                self.slots[node].door.iter().for_each(|door| {
+                self.slots[node].process().into_iter().for_each(|door| {
                     door.ask(Ask {
                         node,
                         key,
@@ -199,39 +170,17 @@ impl World {
     }
 
     fn one_turn(&mut self, place: usize, end: Timestamp) -> std::io::Result<()> {
-        let (now, shared) = (self.now, &self.shared);
-        let slot = &mut self.slots[place];
-        if slot.door.is_none() && slot.back_at <= now {
-            let name = format!("door{}-{}", slot.name, slot.lives);
-            slot.lives += 1;
-            slot.frozen_until = None;
+        let (now, shared, plan) = (self.now, &self.shared, &self.plan);
+        self.slots[place].turn(&shared.time, now, end, |lives, rate| {
+            let name = format!("door{place}-{lives}");
             shared.log.line(format_args!("{name} begins"));
-            slot.door = Some(Door::begin(shared, &self.plan, &name, slot.rate, now)?);
-        }
-        let thawed = slot.frozen_until.take_if(|until| *until <= now);
-        if slot.frozen_until.is_some() {
-            return Ok(());
-        }
-        let Some(door) = &slot.door else {
-            return Ok(());
-        };
-        door.run(&shared.time, thawed.map(|_| now), end);
-        if let Some(lasts) = door.gate.froze() {
-            slot.frozen_until = Some(end.after(lasts));
-        }
-        if let Some(away) = door.gate.died() {
-            slot.back_at = end.after(away);
-            slot.door.take().into_iter().for_each(Door::end);
-        }
-        Ok(())
+            Door::begin(shared, plan, &name, rate, now)
+        })
     }
 
     fn expire_trouble(&mut self) {
         for slot in &self.slots {
-            let over = slot.trouble_until <= self.now;
-            if let Some(door) = slot.door.as_ref().filter(|_| over) {
-                door.store_trouble(0.0);
-            }
+            slot.expire_trouble(self.now);
         }
         if self.service_trouble_until <= self.now {
             self.shared.ledger.trouble(0.0);
@@ -242,44 +191,16 @@ impl World {
         self.shared.log.line(format_args!("{:?}", item.what));
         match &item.what {
             What::Ask(ask) => {
-                if let Some(door) = &self.slots[ask.node].door {
+                if let Some(door) = self.slots[ask.node].process() {
                     door.ask(*ask);
                 }
             }
-            What::Crash {
-                node,
-                calls,
-                after,
-                away,
-            } => {
-                let end = if *after {
-                    End::After(*away)
-                } else {
-                    End::Before(*away)
-                };
-                self.arm(*node, *calls, end);
-            }
-            What::Freeze { node, calls, lasts } => {
-                self.arm(*node, *calls, End::Freeze(*lasts));
-            }
-            What::StoreTrouble { node, lasts, rate } => {
-                let until = self.now.after(*lasts);
-                let slot = &mut self.slots[*node];
-                slot.trouble_until = until;
-                slot.door.iter().for_each(|door| door.store_trouble(*rate));
-            }
+            What::Harm(node, harm) => self.slots[*node].suffer(harm, self.now),
             What::ServiceTrouble { lasts, rate } => {
                 self.service_trouble_until = self.now.after(*lasts);
                 self.shared.ledger.trouble(*rate);
             }
             What::Inspect => self.person_looks(),
         }
-    }
-
-    fn arm(&self, node: usize, calls: u32, end: End) {
-        self.slots[node]
-            .door
-            .iter()
-            .for_each(|door| door.gate.arm(calls, end));
     }
 }

@@ -19,6 +19,9 @@ pub mod what_a_time_out_means {}
 #[doc = include_str!("../../../docs/guide/dead-letters.md")]
 pub mod dead_letters {}
 
+#[doc = include_str!("../../../docs/guide/parked-messages.md")]
+pub mod parked_messages {}
+
 #[doc = include_str!("../../../docs/guide/one-layer.md")]
 pub mod one_layer {}
 

@@ -18,12 +18,7 @@ async fn a_job_runs_and_its_result_is_read() {
         assert_eq!(cx.provider_key().as_str(), cx.job().to_string());
         Ok(task.n * 2)
     };
-    let engine = world
-        .node()
-        .handle(double, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(double).await;
     let job = engine.enqueue(Task::n(21)).await.unwrap();
     assert!(job.created);
     assert_eq!(engine.result(job).await.unwrap(), 42);
@@ -41,12 +36,7 @@ async fn a_job_runs_and_its_result_is_read() {
 async fn a_new_job_is_picked_up_at_once_and_not_by_the_poll() {
     let world = World::new();
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let _engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let _engine = world.runs(run).await;
     let other = world.client(surefoot::Policies::new()).await;
     tokio::time::sleep(s(10)).await;
     let job = other.enqueue_job(&Task::n(1)).await.unwrap();
@@ -67,12 +57,7 @@ async fn one_key_is_one_job_and_another_payload_is_a_conflict() {
         seen.add(task.n);
         async move { Ok(task.n) }
     };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let keyed = |n| Task {
         key: Some("k".to_owned()),
         ..Task::n(n)
@@ -93,12 +78,7 @@ async fn one_key_is_one_job_and_another_payload_is_a_conflict() {
 async fn a_kind_that_nobody_runs_waits() {
     let world = World::new();
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let intent = Intent::new(Kind::new("strange").unwrap(), Payload::null());
     let job = engine.enqueue_intent(intent).await.unwrap().job();
     tokio::time::sleep(s(3600)).await;
@@ -129,13 +109,7 @@ async fn higher_priorities_run_earlier() {
         concurrency: 1,
         ..options()
     };
-    let _engine = world
-        .node()
-        .options(one)
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let _engine = world.runs_with(one, run).await;
     tokio::time::sleep(s(5)).await;
     assert_eq!(order.all(), [3, 1, 4, 2]);
 }
@@ -144,12 +118,7 @@ async fn higher_priorities_run_earlier() {
 async fn a_payload_that_cannot_be_read_is_a_dead_letter_with_its_attempt_on_record() {
     let world = World::new();
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let intent = Intent::new(Task::kind(), Payload::parse(r#"{"n":"many"}"#).unwrap());
     let job = engine.enqueue_intent(intent).await.unwrap().job();
     world.settled(job).await;

@@ -227,13 +227,7 @@ async fn a_node_does_not_take_itself_for_dead_while_its_heartbeat_fails() {
         cancel_grace: s(20),
         ..options()
     };
-    let engine = world
-        .node()
-        .options(patient)
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs_with(patient, run).await;
     let job = engine.enqueue(Task::n(6)).await.unwrap();
     assert_eq!(engine.result(job).await.unwrap(), 6);
     assert_eq!(

@@ -17,12 +17,7 @@ async fn sleeps(task: Task, _: Cx) -> surefoot::Outcome<u32> {
 #[tokio::test(start_paused = true)]
 async fn what_ends_within_the_grace_is_kept_and_the_rest_is_given_back() {
     let world = World::new();
-    let engine = world
-        .node()
-        .handle(sleeps, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(sleeps).await;
     let short = engine.enqueue(Task::n(5)).await.unwrap().id;
     let long = engine.enqueue(Task::n(29)).await.unwrap().id;
     tokio::time::sleep(s(1)).await;
@@ -48,12 +43,7 @@ async fn what_ends_within_the_grace_is_kept_and_the_rest_is_given_back() {
         StateName::Pending,
         "a drained node claims nothing"
     );
-    let next = world
-        .node()
-        .handle(sleeps, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let next = world.runs(sleeps).await;
     world.settled(long).await;
     assert_eq!(world.state(long).await, StateName::Succeeded);
     next.drain().await;
@@ -62,12 +52,7 @@ async fn what_ends_within_the_grace_is_kept_and_the_rest_is_given_back() {
 #[tokio::test(start_paused = true)]
 async fn an_idle_node_is_drained_at_once_and_twice_is_no_fault() {
     let world = World::new();
-    let engine = world
-        .node()
-        .handle(sleeps, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(sleeps).await;
     let began = Instant::now();
     let (one, two) = tokio::join!(engine.drain(), engine.drain());
     assert_eq!((one, two), (Drained::default(), Drained::default()));
@@ -100,13 +85,7 @@ async fn a_handler_that_stops_when_told_gives_its_attempt_back_in_time() {
         cancel_grace: s(10),
         ..options()
     };
-    let engine = world
-        .node()
-        .options(options)
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs_with(options, run).await;
     let job = engine.enqueue(Task::n(1)).await.unwrap().id;
     tokio::time::sleep(s(1)).await;
     let began = Instant::now();
@@ -138,13 +117,7 @@ async fn a_thousand_starts_and_stops_under_load_lose_and_repeat_nothing() {
             seed: Some(round),
             ..options()
         };
-        let engine = world
-            .node()
-            .options(options)
-            .handle(run, JobPolicy::default())
-            .start()
-            .await
-            .unwrap();
+        let engine = world.runs_with(options, run).await;
         let intents = (0..rng.u32(0..6))
             .map(|n| Intent::of(&Task::n(n)).unwrap())
             .collect();
@@ -152,12 +125,7 @@ async fn a_thousand_starts_and_stops_under_load_lose_and_repeat_nothing() {
         tokio::time::sleep(ms(rng.u64(0..6))).await;
         assert_eq!(engine.drain().await, Drained::default(), "round {round}");
     }
-    let last = world
-        .node()
-        .handle(sleeps, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let last = world.runs(sleeps).await;
     tokio::time::sleep(s(60)).await;
     last.drain().await;
     let jobs = client.jobs(&JobFilter::default(), None, 500).await.unwrap();

@@ -317,12 +317,7 @@ async fn a_settlement_whose_answer_was_lost_is_repeated_and_counts_once() {
             Ok(task.n)
         }
     };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let job = engine.enqueue(Task::n(5)).await.unwrap();
     tokio::time::sleep(ms(900)).await;
     for _ in 0..5 {
@@ -344,12 +339,7 @@ async fn a_store_that_hangs_is_given_up_and_work_goes_on() {
     let faulty = FaultyStore::over(Arc::clone(&world.store), 1);
     let world = World::over(Arc::new(faulty.clone()));
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     tokio::time::sleep(ms(10)).await;
     for verb in [
         Verb::Advance,
@@ -385,12 +375,7 @@ async fn after_ten_minutes_without_a_database_work_goes_on_within_seconds() {
         tokio::time::sleep(s(5)).await;
         Ok(task.n)
     };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let during = engine.enqueue(Task::n(1)).await.unwrap();
     tokio::time::sleep(s(1)).await;
     faulty.misbehave(FaultRates {
@@ -457,13 +442,7 @@ async fn a_lease_that_ended_by_its_own_settlement_was_not_lost() {
         poll: s(60),
         ..options()
     };
-    let engine = world
-        .node()
-        .options(seldom)
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs_with(seldom, run).await;
     let job = engine.enqueue(Task::n(5)).await.unwrap();
     tokio::time::sleep(ms(900)).await;
     // The settlement is committed, and its answer comes after the next heartbeat.
@@ -606,12 +585,7 @@ async fn a_job_handed_in_here_starts_at_once_though_nothing_is_announced() {
     let faulty = FaultyStore::over(Arc::clone(&world.store), 1);
     let world = World::over(Arc::new(faulty.clone()));
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     tokio::time::sleep(s(10)).await;
     faulty.next(Verb::Announce, Fault::Before);
     let job = engine.enqueue(Task::n(1)).await.unwrap();

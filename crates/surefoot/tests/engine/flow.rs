@@ -23,12 +23,7 @@ async fn cooperative(_: Task, cx: Cx) -> Outcome<u32> {
 #[tokio::test(start_paused = true)]
 async fn a_cancellation_reaches_a_running_handler_here_and_on_other_nodes() {
     let world = World::new();
-    let engine = world
-        .node()
-        .handle(cooperative, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(cooperative).await;
     let elsewhere = world.client(Policies::new()).await;
     for (client, within) in [(engine.client(), ms(10)), (&elsewhere, s(6))] {
         let job = engine.enqueue(Task::n(1)).await.unwrap().id;
@@ -50,12 +45,7 @@ async fn a_handler_that_finishes_after_a_cancellation_has_succeeded() {
         tokio::time::sleep(s(8)).await;
         Ok(task.n)
     };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let job = engine.enqueue(Task::n(4)).await.unwrap();
     tokio::time::sleep(s(1)).await;
     engine.client().cancel(job.id, &by()).await.unwrap();
@@ -69,12 +59,7 @@ async fn a_cancelled_job_is_not_retried() {
         cx.cancelled().await;
         Err::<u32, _>(Failure::transient("connection reset"))
     };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let job = engine.enqueue(Task::n(1)).await.unwrap().id;
     tokio::time::sleep(s(1)).await;
     engine.client().cancel(job, &by()).await.unwrap();
@@ -86,12 +71,7 @@ async fn a_cancelled_job_is_not_retried() {
 async fn a_paused_queue_waits_and_goes_on_at_once() {
     let world = World::new();
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let elsewhere = world.client(Policies::new()).await;
     elsewhere.pause(&queue("default"), &by()).await.unwrap();
     let job = engine.enqueue(Task::n(1)).await.unwrap().id;
@@ -108,12 +88,7 @@ async fn a_job_that_becomes_due_while_the_store_answers_does_not_wait_for_a_poll
     let faulty = Arc::new(FaultyStore::over(World::new().store, 1));
     let world = World::over(Arc::<FaultyStore>::clone(&faulty));
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     tokio::time::sleep(ms(10)).await;
     faulty.next(Verb::Advance, Fault::Late(ms(20)));
     // Nor does its own announcement have it look again.
@@ -132,12 +107,7 @@ async fn a_job_that_becomes_due_while_the_store_answers_does_not_wait_for_a_poll
 async fn a_scheduled_job_runs_at_its_time() {
     let world = World::new();
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let at = engine.client().now().after(s(7200));
     let intent = Intent {
         run_at: Some(at),
@@ -271,13 +241,7 @@ async fn no_more_attempts_run_than_the_node_has_slots() {
         concurrency: 5,
         ..options()
     };
-    let engine = world
-        .node()
-        .options(options)
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs_with(options, run).await;
     let jobs: Vec<Intent> = (0..100).map(|n| Intent::of(&Task::n(n)).unwrap()).collect();
     engine.client().enqueue_many(jobs).await.unwrap();
     tokio::time::sleep(ms(2_100)).await;

@@ -29,12 +29,7 @@ async fn an_idle_hour_costs_a_bounded_number_of_calls() {
     let counting = FaultyStore::over(Arc::clone(&world.store), 1);
     let world = World::over(Arc::new(counting.clone()));
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     // What waits without being able to run must not make it busy: a paused queue, a far time, a held order key.
     let client = engine.client();
     client.pause(&queue("shut"), &by()).await.unwrap();

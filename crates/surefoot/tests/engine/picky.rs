@@ -14,7 +14,7 @@ use surefoot::core::port::*;
 use surefoot::core::settle::Settlement;
 use surefoot::core::text::ErrorText;
 use surefoot::core::time::Timestamp;
-use surefoot::{Cx, Intent, JobPolicy, Policies};
+use surefoot::{Cx, Intent, Policies};
 
 use crate::world::{Task, World, ms, s};
 
@@ -196,12 +196,7 @@ async fn a_settlement_that_the_store_refuses_does_not_hold_up_the_others() {
     let world = World::new();
     let picky = Picky::over(Arc::clone(&world.store));
     let world = World::over(Arc::clone(&picky) as Arc<dyn Store>);
-    let engine = world
-        .node()
-        .handle(brief, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(brief).await;
     let mut broken = Vec::new();
     for n in 0..5 {
         broken.push(engine.enqueue(Task::n(n)).await.unwrap().id);
@@ -231,12 +226,7 @@ async fn a_store_that_refuses_everything_for_a_while_loses_no_settlement() {
     let world = World::new();
     let picky = Picky::over(Arc::clone(&world.store));
     let world = World::over(Arc::clone(&picky) as Arc<dyn Store>);
-    let engine = world
-        .node()
-        .handle(brief, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(brief).await;
     let intents = (0..30).map(|n| Intent::of(&Task::n(n)).unwrap()).collect();
     engine.client().enqueue_many(intents).await.unwrap();
     tokio::time::sleep(ms(50)).await;

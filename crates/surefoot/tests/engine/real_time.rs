@@ -170,13 +170,7 @@ fn a_drain_ends_while_a_handler_is_stuck() {
             store_timeout: ms(200),
             ..options()
         };
-        let engine = world
-            .node()
-            .options(options)
-            .handle(run, JobPolicy::default())
-            .start()
-            .await
-            .unwrap();
+        let engine = world.runs_with(options, run).await;
         let job = engine.enqueue(Task::n(0)).await.unwrap();
         tokio::time::sleep(ms(300)).await;
         let began = Instant::now();
@@ -207,12 +201,7 @@ fn short_jobs_go_through_the_store_in_batches() {
         client.enqueue_many(intents.collect()).await.unwrap();
         let run = |task: Task, _: Cx| async move { Ok(task.n) };
         let world = World::over(Arc::new(counting.clone()));
-        let engine = world
-            .node()
-            .handle(run, JobPolicy::default())
-            .start()
-            .await
-            .unwrap();
+        let engine = world.runs(run).await;
         while world.told.count("ended task succeeded") < 1000 {
             tokio::time::sleep(ms(10)).await;
         }

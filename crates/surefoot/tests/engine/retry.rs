@@ -38,12 +38,7 @@ async fn retries_follow_the_list_and_end_in_a_dead_letter() {
 #[tokio::test(start_paused = true)]
 async fn no_failure_is_retried_at_once() {
     let world = World::new();
-    let engine = world
-        .node()
-        .handle(fails, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(fails).await;
     for n in 0..20 {
         engine.enqueue(Task::n(n)).await.unwrap();
     }
@@ -80,12 +75,7 @@ async fn no_failure_is_retried_at_once() {
 async fn a_permanent_failure_is_not_retried() {
     let world = World::new();
     let run = |_: Task, _: Cx| async { Err::<u32, _>(Failure::permanent("no such payment\0")) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let job = engine.enqueue(Task::n(1)).await.unwrap().id;
     world.settled(job).await;
     assert_eq!(world.death(job).await.reason, DeadReason::Permanent);
@@ -131,12 +121,7 @@ async fn the_provider_key_is_the_same_on_every_attempt() {
             }
         }
     };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let job = engine.enqueue(Task::n(1)).await.unwrap();
     engine.result(job).await.unwrap();
     let mut keys = keys.all();

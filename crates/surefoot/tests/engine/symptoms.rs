@@ -129,12 +129,7 @@ async fn symptom_20_a_start_adds_nothing_to_what_waits() {
     }
     let before = client.depth().await.unwrap().counts;
     for _ in 0..5 {
-        let node = world
-            .node()
-            .handle(ends, JobPolicy::default())
-            .start()
-            .await
-            .unwrap();
+        let node = world.runs(ends).await;
         tokio::time::sleep(s(120)).await;
         drop(node);
     }

@@ -120,12 +120,7 @@ async fn the_deadline_ends_a_running_attempt_under_its_own_name() {
             std::future::pending().await
         }
     };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let deadline_at = Some(engine.client().now().after(s(10)));
     let intent = Intent {
         deadline_at,
@@ -160,12 +155,7 @@ async fn no_retry_is_planned_beyond_the_deadline() {
 async fn a_job_whose_deadline_passes_while_it_waits_is_a_dead_letter() {
     let world = World::new();
     let run = |task: Task, _: Cx| async move { Ok(task.n) };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let now = engine.client().now();
     let by = By {
         actor: Actor::new("ann").unwrap(),

@@ -3,7 +3,7 @@
 use surefoot::core::id::JobId;
 use surefoot::core::job::StateName;
 use surefoot::core::time::Timestamp;
-use surefoot::{Changed, Cx, Error, JobPolicy, Policies, Seen, Unfinished};
+use surefoot::{Changed, Cx, Error, Policies, Seen, Unfinished};
 use tokio::time::Instant;
 
 use crate::world::{Task, World, by, ms, s};
@@ -15,12 +15,7 @@ async fn each_change_is_seen_here_and_elsewhere() {
         tokio::time::sleep(s(10)).await;
         Ok(task.n)
     };
-    let engine = world
-        .node()
-        .handle(run, JobPolicy::default())
-        .start()
-        .await
-        .unwrap();
+    let engine = world.runs(run).await;
     let elsewhere = world.client(Policies::new()).await;
     for (client, within) in [(engine.client(), ms(1)), (&elsewhere, s(3))] {
         let job = engine.enqueue(Task::n(1)).await.unwrap().id;

@@ -13,8 +13,8 @@ use surefoot::core::job::{Attempt, AttemptOutcome, Death, JobState, StateName};
 use surefoot::core::port::{By, JobRecord, Store};
 use surefoot::core::time::Timestamp;
 use surefoot::{
-    Client, Engine, EngineBuilder, EngineOptions, Event, Heartbeat, Job, JobPolicy, NoObserver,
-    Observer, Policies,
+    Client, Cx, Engine, EngineBuilder, EngineOptions, Event, Heartbeat, Job, JobPolicy, NoObserver,
+    Observer, Outcome, Policies,
 };
 use surefoot_testkit::{MemoryStore, TokioClock};
 
@@ -44,6 +44,26 @@ impl World {
         Engine::over(Arc::clone(&self.store))
             .options(options())
             .observer(observer)
+    }
+
+    /// A node that runs tasks by a handler under the default policy.
+    pub(crate) async fn runs<F, Fut>(&self, run: F) -> Engine
+    where
+        F: Fn(Task, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Outcome<u32>> + Send + 'static,
+    {
+        self.runs_with(options(), run).await
+    }
+
+    /// The same with these options.
+    pub(crate) async fn runs_with<F, Fut>(&self, options: EngineOptions, run: F) -> Engine
+    where
+        F: Fn(Task, Cx) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Outcome<u32>> + Send + 'static,
+    {
+        let builder = self.node().options(options);
+        let builder = builder.handle(run, JobPolicy::default());
+        builder.start().await.unwrap()
     }
 
     /// A client of another process.

@@ -119,6 +119,7 @@ impl Failed {
                         "file": file.display().to_string(),
                         "line": placed.line,
                         "column": placed.column,
+                        "key": placed.fault.key,
                         "what": placed.fault.what,
                         "remedy": placed.fault.remedy,
                     })

@@ -2,6 +2,7 @@
 //!
 //! Times are RFC 3339, durations are written as in the configuration, ids as they are printed.
 
+mod config;
 mod conform;
 mod dead;
 mod demo;
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueHint};
 
+pub(crate) use config::ConfigCommand;
 pub(crate) use conform::ConformArgs;
 pub(crate) use dead::{DeadCommand, EditArgs, IgnoreArgs, ListArgs as DeadListArgs, ReplayArgs};
 pub(crate) use demo::{DemoArgs, DemoCheckoutArgs};
@@ -91,6 +93,9 @@ pub(crate) enum Command {
     Conform(Box<ConformArgs>),
     /// Check the configuration: every question with its answer, what a job may cost, every fault with its remedy
     Check,
+    /// The configuration itself: its schema, for editors
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Create or update the schema of the database
     Migrate,
     /// Hand in jobs and look at them

@@ -4,6 +4,7 @@
 
 mod check;
 mod cleanup;
+mod config;
 mod conform;
 mod database;
 mod dead;
@@ -48,6 +49,7 @@ pub(crate) async fn run(cli: Cli) -> Result<(), Failed> {
         Command::Proxy(args) => proxy::run(&shared, &args, output).await,
         Command::Conform(args) => conform::run(&args, output).await,
         Command::Check => check::run(&shared, output),
+        Command::Config(command) => config::run(command),
         Command::Migrate => migrate::run(&shared, output).await,
         Command::Jobs(command) => jobs::run(&shared, command, output).await,
         Command::Dead(command) => dead::run(&Place::of_database(&shared)?, command, output).await,

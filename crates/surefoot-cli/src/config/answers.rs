@@ -6,10 +6,10 @@ use surefoot_core::checklist::{FaultName, Waiver};
 use super::section::{Entry, Section, nearest};
 
 /// The longest answer, in characters.
-const WORDS_CHARS_MAX: usize = 300;
+pub(super) const WORDS_CHARS_MAX: usize = 300;
 
 /// The faults of a kind that can be accepted. A file with any other does not load.
-const OF_A_KIND: [FaultName; 7] = [
+pub(super) const OF_A_KIND: [FaultName; 7] = [
     FaultName::NoSideEffect,
     FaultName::NoRecovery,
     FaultName::NoJitter,
@@ -19,7 +19,7 @@ const OF_A_KIND: [FaultName; 7] = [
     FaultName::BackoffDeadline,
 ];
 /// The faults of a dependency that can be accepted. A file with any other does not load.
-const OF_A_DEPENDENCY: [FaultName; 4] = [
+pub(super) const OF_A_DEPENDENCY: [FaultName; 4] = [
     FaultName::NoJitter,
     FaultName::RetryBudget,
     FaultName::BreakerNever,

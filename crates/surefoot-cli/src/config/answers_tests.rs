@@ -8,7 +8,10 @@ use super::file::{Config, parse};
 
 #[track_caller]
 fn loads(text: &str) -> Config {
-    parse("f", text, &|_| None).unwrap_or_else(|faults| panic!("{:#?}", faults.lines()))
+    let config =
+        parse("f", text, &|_| None).unwrap_or_else(|faults| panic!("{:#?}", faults.lines()));
+    super::schema_tests::valid(text);
+    config
 }
 
 #[track_caller]

@@ -6,14 +6,18 @@ use std::time::Duration;
 use surefoot_core::backoff::{Backoff, Jitter};
 use toml::de::{DeArray, DeValue};
 
-use super::section::{Field, Section, as_number, duration_above_zero};
+use super::section::{Field, Section};
+use super::value::{as_number, duration_above_zero};
 
 /// How far a delay of a list is spread when no jitter is given: a quarter to each side.
 const SPREAD: f64 = 0.25;
 /// What a delay grows by when no factor is given.
-const FACTOR: f64 = 2.0;
+pub(super) const FACTOR: f64 = 2.0;
 /// The longest delay when no cap is given.
-const CAP: Duration = Duration::from_secs(600);
+pub(super) const CAP: Duration = Duration::from_secs(600);
+
+/// The words of a jitter.
+pub(super) const WORDS: [&str; 4] = ["none", "full", "equal", "decorrelated"];
 
 /// Delays without their jitter.
 enum Delays {

@@ -14,7 +14,7 @@ use super::policy;
 use super::section::{Field, Section};
 
 /// Headers that the engine or the protocol sets.
-const HEADERS_RESERVED: [&str; 11] = [
+pub(super) const HEADERS_RESERVED: [&str; 11] = [
     "idempotency-key",
     "traceparent",
     "x-surefoot-attempt",

@@ -5,7 +5,7 @@ use std::time::Duration;
 pub(crate) use surefoot_core::checklist::written;
 
 /// The units, largest first, each in milliseconds.
-const UNITS: [(&str, u64); 5] = [
+pub(crate) const UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
     ("h", 3_600_000),
     ("m", 60_000),

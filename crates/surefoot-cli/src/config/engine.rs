@@ -12,9 +12,9 @@ use super::duration::written;
 use super::section::{Field, Section};
 
 /// The highest concurrency of one node that may be asked for: one batch of claims.
-const NODE_CONCURRENCY_MAX: u32 = 1000;
+pub(super) const NODE_CONCURRENCY_MAX: u32 = 1000;
 /// The highest concurrency of a queue that may be asked for.
-const QUEUE_CONCURRENCY_MAX: u32 = 100_000;
+pub(super) const QUEUE_CONCURRENCY_MAX: u32 = 100_000;
 
 /// `[engine]` and `[queue.NAME]`; `None` leaves a value to the engine.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,7 +59,10 @@ pub(super) fn read(section: &Section<'_>) -> Option<EngineSection> {
         .duration("poll")
         .check(section.faults, interval)
         .optional();
-    let drain_grace = section.duration("drain_grace").optional();
+    let drain_grace = section
+        .duration("drain_grace")
+        .check(section.faults, |grace| bounded("drain_grace", grace))
+        .optional();
     let retention = section.duration("retention").optional();
     section.finish();
     Some(EngineSection {
@@ -88,11 +91,24 @@ pub(super) fn read_queue(section: &Section<'_>) -> Option<u32> {
 fn interval(poll: Duration) -> Result<Duration, String> {
     let min = EngineOptions::INTERVAL_MIN;
     if poll >= min {
-        Ok(poll)
+        bounded("poll", poll)
     } else {
         Err(format!(
             "poll is shorter than {0}; give {0} or more",
             written(min)
+        ))
+    }
+}
+
+/// Within the longest time that the engine takes.
+fn bounded(key: &str, time: Duration) -> Result<Duration, String> {
+    let max = EngineOptions::TIME_MAX;
+    if time <= max {
+        Ok(time)
+    } else {
+        Err(format!(
+            "{key} is longer than {0}; give at most {0}",
+            written(max)
         ))
     }
 }

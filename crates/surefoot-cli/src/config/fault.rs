@@ -22,6 +22,8 @@ pub(crate) type Span = Range<usize>;
 pub(crate) struct Fault {
     /// Where.
     pub(crate) span: Span,
+    /// The key that it is about, such as `job.send_mail.timeout`; empty where the file has none there.
+    pub(crate) key: String,
     /// What is wrong.
     pub(crate) what: String,
     /// What to do about it.
@@ -37,6 +39,7 @@ impl Faults {
     pub(crate) fn note(&self, span: Span, what: impl Into<String>, remedy: impl Into<String>) {
         self.0.borrow_mut().push(Fault {
             span,
+            key: String::new(),
             what: bounded(what.into()),
             remedy: bounded(remedy.into()),
         });
@@ -51,12 +54,30 @@ impl Faults {
         self.note(span, what, remedy);
     }
 
-    /// All of them, in the order of the file.
-    pub(crate) fn into_sorted(self) -> Vec<Fault> {
+    /// All of them, in the order of the file, each with its key as `key_at` finds it. One that names it in neither
+    /// sentence gets it before the first.
+    pub(crate) fn into_sorted(self, key_at: impl Fn(&Span) -> Key) -> Vec<Fault> {
         let mut faults = self.0.into_inner();
         faults.sort_by_key(|fault| fault.span.start);
+        for fault in &mut faults {
+            let Key { path, name } = key_at(&fault.span);
+            let named = fault.what.contains(&name) || fault.remedy.contains(&name);
+            if !named {
+                fault.what = bounded(format!("{path}: {}", fault.what));
+            }
+            fault.key = path;
+        }
         faults
     }
+}
+
+/// A key of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// All of it, such as `job.send_mail.timeout`.
+    pub(crate) path: String,
+    /// The last part of it.
+    pub(crate) name: String,
 }
 
 fn bounded(mut text: String) -> String {
@@ -72,7 +93,7 @@ fn bounded(mut text: String) -> String {
 pub(crate) struct Unloadable {
     name: String,
     total: usize,
-    placed: Vec<Placed>,
+    pub(super) placed: Vec<Placed>,
 }
 
 /// A fault with its line and column, counted from 1 (columns in characters).
@@ -200,7 +221,11 @@ mod tests {
         let faults = Faults::default();
         faults.note(9..15, "listen is not an address", "write 127.0.0.1:7070");
         faults.note(22..23, "second", "none");
-        Unloadable::new("surefoot.toml", text, faults.into_sorted())
+        Unloadable::new(
+            "surefoot.toml",
+            text,
+            faults.into_sorted(|_| Key::default()),
+        )
     }
 
     fn report(unloadable: &Unloadable) -> String {
@@ -226,7 +251,11 @@ mod tests {
             let faults = Faults::default();
             let remedy = format!("{} \"/sent/{{key}}\", or another", "x".repeat(before));
             faults.note(0..1, "what", remedy);
-            let text = report(&Unloadable::new("f", "a", faults.into_sorted()));
+            let text = report(&Unloadable::new(
+                "f",
+                "a",
+                faults.into_sorted(|_| Key::default()),
+            ));
             assert!(text.contains("\"/sent/{key}\","), "{text}");
         }
     }
@@ -251,7 +280,7 @@ mod tests {
             let line = format!("{key}=\"{}\" b", "x".repeat(70_000));
             let faults = Faults::default();
             faults.note(line.len() - 1..line.len(), "y".repeat(70_000), "");
-            let unloadable = Unloadable::new("f", &line, faults.into_sorted());
+            let unloadable = Unloadable::new("f", &line, faults.into_sorted(|_| Key::default()));
             let text = report(&unloadable);
             assert!(text.contains(&format!("f:1:{}", line.len())), "{text}");
             assert!(text.chars().count() < 3000, "{text}");
@@ -264,7 +293,7 @@ mod tests {
         for _ in 0..1000 {
             faults.note(0..1, "same", "same");
         }
-        let unloadable = Unloadable::new("f", "x", faults.into_sorted());
+        let unloadable = Unloadable::new("f", "x", faults.into_sorted(|_| Key::default()));
         assert_eq!(
             unloadable.to_string(),
             "f does not load: 1000 faults, the first 100 of which follow"

@@ -14,6 +14,7 @@ use super::engine::{self, EngineSection};
 use super::environment::{self, Environment};
 use super::fault::{Faults, Unloadable};
 use super::job::{self, Dependencies, JobKind};
+use super::key_at::key_at;
 use super::proxy::{self, ProxySection};
 use super::section::Section;
 use super::server::{self, ServerSection};
@@ -161,21 +162,29 @@ fn parse_with<T>(
     let faults = Faults::default();
     let (table, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
-        let span = error.span().unwrap_or(0..0);
-        faults.note(
-            span,
-            error.message(),
-            "correct the TOML here; see https://toml.io",
-        );
+        note_syntax(&faults, text, error);
     }
     let config = if errors.is_empty() {
         read(&Section::file(table.get_ref(), &faults))
     } else {
         None
     };
-    match (config, faults.into_sorted()) {
+    let faults = faults.into_sorted(|span| key_at(table.get_ref(), span));
+    match (config, faults) {
         (Some(config), none) if none.is_empty() => Ok(config),
         (_, found) => Err(Unloadable::new(name, text, found)),
+    }
+}
+
+/// A fault of the syntax. A key that stands there twice is named; another text is not repeated, it may hold a secret.
+fn note_syntax(faults: &Faults, text: &str, error: &toml::de::Error) {
+    let span = error.span().unwrap_or(0..0);
+    match (error.message(), text.get(span.clone())) {
+        ("duplicate key", Some(key)) => {
+            let what = format!("{} stands here for the second time", key.trim());
+            faults.note(span, what, "keep one of them, and put all keys into it");
+        }
+        (message, _) => faults.note(span, message, "correct the TOML here; see https://toml.io"),
     }
 }
 

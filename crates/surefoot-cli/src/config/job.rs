@@ -22,11 +22,11 @@ use super::section::{Field, Section};
 /// which says more, fires first.
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
 /// The most attempts and crashes that may be asked for.
-const TRIES_MAX: u32 = 1000;
+pub(super) const TRIES_MAX: u32 = 1000;
 /// The highest concurrency that may be asked for.
-const CONCURRENCY_MAX: u32 = 100_000;
+pub(super) const CONCURRENCY_MAX: u32 = 100_000;
 /// The methods that carry the payload as a body.
-const METHODS: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
+pub(super) const METHODS: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 
 /// A kind that the file declares.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,9 @@
 //! - One file for each section: [`server`], [`engine`], [`telemetry`], [`dependency`] with [`policy`], [`job`] with
 //!   [`backoff`] and [`recovery`], [`answers`] in words. [`facts`]: what the checklist of core is asked with.
 //! - [`proxy`] with [`route`], [`route_list`] and [`tenants`]: the front door.
-//! - [`section`] reads fields into a [`field`], [`duration`] durations, [`environment`] fills `${NAME}`, [`fault`] reports,
-//!   [`excerpt`] shows the place.
+//! - [`keys`] declares every key, once; [`schema`] publishes them for editors.
+//! - [`section`] reads fields into a [`field`], [`value`] what stands there, [`duration`] durations, [`environment`] fills
+//!   `${NAME}`, [`fault`] reports, [`key_at`] says which key is meant, [`excerpt`] shows the place.
 
 mod answers;
 mod backoff;
@@ -20,16 +21,20 @@ mod fault;
 mod field;
 mod file;
 mod job;
+mod key_at;
+mod keys;
 mod policy;
 mod policy_fault;
 mod proxy;
 mod recovery;
 mod route;
 mod route_list;
+pub(crate) mod schema;
 mod section;
 mod server;
 mod telemetry;
 mod tenants;
+mod value;
 
 pub(crate) use dependency::Dependency;
 pub(crate) use fault::{Placed, Unloadable};
@@ -45,10 +50,14 @@ pub(crate) use tenants::TenantKeys;
 #[cfg(test)]
 mod answers_tests;
 #[cfg(test)]
+mod mutated_tests;
+#[cfg(test)]
 mod policy_tests;
 #[cfg(test)]
 mod proxy_tests;
 #[cfg(test)]
 mod recovery_tests;
+#[cfg(test)]
+mod schema_tests;
 #[cfg(test)]
 mod tests;

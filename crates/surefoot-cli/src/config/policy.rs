@@ -14,9 +14,9 @@ use super::policy_fault;
 use super::section::{Field, Section};
 
 /// The time of one call when the file gives none.
-const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time to connect when the file gives none, unless half of the attempt time-out is less.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The longest total deadline that a policy takes.
 const TOTAL_MAX: Duration = Duration::from_secs(86_400);
 /// The longest window of a breaker.

@@ -7,6 +7,9 @@ use toml::de::{DeTable, DeValue};
 use super::fault::Span;
 use super::section::{Section, nearest};
 
+/// The key that the text form sees where a date stands in the place of a table.
+const DATE: &str = "$__toml_private_datetime";
+
 /// What was taken out of a table: the tables above it, and its key.
 pub(super) struct Removed {
     above: Vec<String>,
@@ -83,6 +86,9 @@ fn in_words(path: &str, key: &str, message: &str) -> (String, String) {
         let Some((unknown, known)) = names.split_first() else {
             return (message.to_owned(), String::new());
         };
+        if *unknown == DATE {
+            return (format!("{key} is a date"), "give a table".to_owned());
+        }
         let remedy = match nearest(unknown, known) {
             Some(name) => format!("did you mean {name:?}?"),
             None => format!("remove it; known here: {}", known.join(", ")),

@@ -14,6 +14,7 @@ fn policy(more: &str) -> Policy {
     let text = format!("[dependency.psp]\nbase_url = 'http://h'\n{more}\n");
     let config =
         parse("f", &text, NO_ENVIRONMENT).unwrap_or_else(|faults| panic!("{:#?}", faults.lines()));
+    super::schema_tests::valid(&text);
     config.dependencies[0].policy.clone()
 }
 

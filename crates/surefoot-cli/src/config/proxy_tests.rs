@@ -25,6 +25,7 @@ fn environment(name: &str) -> Option<String> {
 fn loads(text: &str) -> ProxySection {
     let config: Config = parse("surefoot.toml", text, &environment)
         .unwrap_or_else(|faults| panic!("{:#?}", faults.lines()));
+    super::schema_tests::valid(text);
     config.proxy.unwrap()
 }
 
@@ -379,7 +380,7 @@ fn problems_lead_to_a_page_or_nowhere() {
     }
     for page in ["", "keys", "javascript:x", "/a b", "/a>;rel=\"x"] {
         let expected = format!(
-            "f:3:17: {page:?} is no address of a page; write https://HOST/PATH, or /PATH of the service"
+            "f:3:17: proxy.documentation: {page:?} is no address of a page; write https://HOST/PATH, or /PATH of the service"
         );
         refused(&text(page), &[&expected]);
     }

@@ -17,9 +17,9 @@ use super::section::{Field, Section};
 /// What stands for the provider key in the path of a question.
 pub(crate) const KEY: &str = "{key}";
 /// The most questions that may be asked for.
-const ASKS_MAX: u32 = 1000;
+pub(super) const ASKS_MAX: u32 = 1000;
 /// The methods of a question; none of them changes anything or carries a body.
-const METHODS: [&str; 2] = ["GET", "HEAD"];
+pub(super) const METHODS: [&str; 2] = ["GET", "HEAD"];
 
 const WORDS: &str = "\"same_key\" (the provider deduplicates by key), \"at_most_once\" (never send again) or \
                      \"repeatable\" (twice does no harm)";

@@ -23,8 +23,10 @@ fn text(recovery: &str, more: &str) -> String {
 
 #[track_caller]
 fn recovery(recovery: &str) -> CallRecovery {
-    let config = parse("f", &text(recovery, ""), &|_| None)
-        .unwrap_or_else(|faults| panic!("{:#?}", faults.lines()));
+    let text = text(recovery, "");
+    let config =
+        parse("f", &text, &|_| None).unwrap_or_else(|faults| panic!("{:#?}", faults.lines()));
+    super::schema_tests::valid(&text);
     let kind = &config.kinds[&Kind::new("refund").unwrap()];
     assert_eq!(kind.policy.recovery, None, "the effect knows it");
     kind.request.as_ref().unwrap().recovery.clone()
@@ -132,7 +134,7 @@ fn what_is_missing_or_wrong_is_told_with_what_to_do() {
             "{ verify = { method = 'POST', path = '/r/{key}', happened = [200, 404], did_not_happen = [404] }, settles_within = '60s' }",
             &[
                 r#"f:7:34: method "POST" is none for a question, which must change nothing; use one of: GET, HEAD"#,
-                "f:7:101: the status 404 says that it happened and that it did not; name it in one of the two lists",
+                "f:7:101: job.refund.recovery.verify.did_not_happen: the status 404 says that it happened and that it did not; name it in one of the two lists",
             ],
         ),
         (

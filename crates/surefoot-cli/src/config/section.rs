@@ -1,5 +1,5 @@
 //! Reads the fields of one table of the file. It notes what is missing, of the wrong type or unknown, and hands out
-//! checked values only; what values mean together is not its business.
+//! checked values only; what values mean together is not its business. It reads no key that is not declared in `keys`.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -8,14 +8,18 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::duration;
 use super::fault::{Faults, Span};
 pub(super) use super::field::{Entry, Field};
+use super::keys::{self, Table};
+use super::value::{as_number, duration_above_zero, in_words};
 
 /// The most entries of one list.
-const LIST_MAX: usize = 1000;
+pub(super) const LIST_MAX: usize = 1000;
 /// The most HTTP statuses of one list.
-const STATUSES_MAX: usize = 50;
+pub(super) const STATUSES_MAX: usize = 50;
+/// The lowest and the highest of them.
+pub(super) const STATUS_MIN: u16 = 100;
+pub(super) const STATUS_MAX: u16 = 599;
 /// The farthest that a key may be from a known one to be taken for a slip of the finger.
 const SLIP_MAX: usize = 3;
 
@@ -28,21 +32,20 @@ pub(super) struct Section<'t> {
     /// Where faults go.
     pub(super) faults: &'t Faults,
     table: &'t DeTable<'t>,
+    /// What is declared of it; of a table with alternatives each, of one with free keys nothing.
+    declared: Vec<&'static Table>,
     known: RefCell<Vec<&'static str>>,
 }
 
 impl<'t> Section<'t> {
     /// The whole file.
     pub(super) fn file(table: &'t DeTable<'t>, faults: &'t Faults) -> Self {
-        Self::new(String::new(), 0..0, table, faults)
-    }
-
-    fn new(name: String, header: Span, table: &'t DeTable<'t>, faults: &'t Faults) -> Self {
         Self {
-            name,
-            header,
+            name: String::new(),
+            header: 0..0,
             faults,
             table,
+            declared: vec![keys::file()],
             known: RefCell::default(),
         }
     }
@@ -127,10 +130,10 @@ impl<'t> Section<'t> {
                     ));
                 }
                 let status = |digits: &String| match digits.parse() {
-                    Ok(status) if (100..=599).contains(&status) => Ok(status),
-                    Ok(_) | Err(_) => {
-                        Err(format!("{key} has {digits}; give statuses from 100 to 599"))
-                    }
+                    Ok(status) if (STATUS_MIN..=STATUS_MAX).contains(&status) => Ok(status),
+                    Ok(_) | Err(_) => Err(format!(
+                        "{key} has {digits}; give statuses from {STATUS_MIN} to {STATUS_MAX}"
+                    )),
                 };
                 list.iter().map(status).collect()
             })
@@ -171,7 +174,7 @@ impl<'t> Section<'t> {
     pub(super) fn section(&self, key: &'static str) -> Option<Section<'t>> {
         self.know(key);
         let (name, value) = self.table.get_key_value(key)?;
-        self.open(self.path(key), name.span(), value)
+        self.open(self.path(key), self.declared_at(key), name.span(), value)
     }
 
     /// Every table of the list `key`, each with the place where it begins; the outer `None` when something else stands
@@ -188,7 +191,10 @@ impl<'t> Section<'t> {
             );
             return None;
         };
-        let open = |item: &'t Spanned<DeValue<'t>>| self.open(self.path(key), item.span(), item);
+        let declared = self.declared_at(key);
+        let open = |item: &'t Spanned<DeValue<'t>>| {
+            self.open(self.path(key), declared.clone(), item.span(), item)
+        };
         items.iter().map(open).collect()
     }
 
@@ -199,7 +205,9 @@ impl<'t> Section<'t> {
         };
         let open = |(name, value): (&'t Spanned<_>, &'t Spanned<DeValue<'t>>)| {
             let own: &'t str = AsRef::<str>::as_ref(name.get_ref());
-            Some((own, outer.open(outer.path(own), name.span(), value)?))
+            let declared = outer.declared.clone();
+            let opened = outer.open(outer.path(own), declared, name.span(), value);
+            Some((own, opened?))
         };
         outer.table.iter().filter_map(open).collect()
     }
@@ -273,10 +281,23 @@ impl<'t> Section<'t> {
     }
 
     fn know(&self, key: &'static str) {
+        assert!(
+            self.declared.iter().any(|table| table.has(key)),
+            "the key {key} of [{}] is read and not declared in config/keys",
+            self.name
+        );
         let mut known = self.known.borrow_mut();
         if !known.contains(&key) {
             known.push(key);
         }
+    }
+
+    /// What is declared of the tables at `key`.
+    fn declared_at(&self, key: &str) -> Vec<&'static Table> {
+        let keys = self.declared.iter().flat_map(|table| &table.keys);
+        keys.filter(|declared| declared.name == key)
+            .flat_map(|declared| declared.shape.tables())
+            .collect()
     }
 
     fn path(&self, key: &str) -> String {
@@ -290,11 +311,19 @@ impl<'t> Section<'t> {
     fn open(
         &self,
         name: String,
+        declared: Vec<&'static Table>,
         header: Span,
         value: &'t Spanned<DeValue<'t>>,
     ) -> Option<Section<'t>> {
         match value.get_ref().as_table() {
-            Some(table) => Some(Self::new(name, header, table, self.faults)),
+            Some(table) => Some(Section {
+                name,
+                header,
+                faults: self.faults,
+                table,
+                declared,
+                known: RefCell::default(),
+            }),
             None => {
                 self.wrong_type(&name, value, "a table");
                 None
@@ -324,44 +353,6 @@ impl<'t> Section<'t> {
         let what = format!("{key} is {}", in_words(value.get_ref()));
         self.faults
             .note(value.span(), what, format!("give {expected}"));
-    }
-}
-
-/// A duration above zero, in the words of the field `key`.
-pub(super) fn duration_above_zero(key: &str, text: &str) -> Result<Duration, String> {
-    match duration::parse(text) {
-        Ok(Duration::ZERO) => Err(format!("{key} is zero; give a time above zero")),
-        Ok(duration) => Ok(duration),
-        Err(refusal) => Err(format!("{key} {text:?} {refusal}")),
-    }
-}
-
-/// A number that may be written without a decimal point.
-pub(super) fn as_number(value: &DeValue<'_>) -> Option<f64> {
-    let digits = match value {
-        DeValue::Integer(number) => number.to_string(),
-        DeValue::Float(number) => number.to_string(),
-        DeValue::String(_)
-        | DeValue::Boolean(_)
-        | DeValue::Datetime(_)
-        | DeValue::Array(_)
-        | DeValue::Table(_) => return None,
-    };
-    digits
-        .parse()
-        .ok()
-        .filter(|number: &f64| number.is_finite())
-}
-
-fn in_words(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list of something else",
-        DeValue::Table(_) => "a table",
     }
 }
 

@@ -24,6 +24,19 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+impl LogFormat {
+    /// Every one.
+    pub(super) const ALL: [Self; 2] = [Self::Text, Self::Json];
+
+    /// Its word.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
 /// Reads the section; `None` when something of it is wrong.
 pub(super) fn read(
     section: &Section<'_>,
@@ -34,15 +47,12 @@ pub(super) fn read(
             .map_err(|refusal| refusal.to_string())
             .and_then(|url| endpoint(&url))
     });
-    let log_format = section
-        .text("log_format")
-        .check(section.faults, |word| match word {
-            "text" => Ok(LogFormat::Text),
-            "json" => Ok(LogFormat::Json),
-            _ => Err(format!(
-                "log_format {word:?} is unknown; give \"text\" or \"json\""
-            )),
-        });
+    let log_format = section.text("log_format").check(section.faults, |word| {
+        let known = LogFormat::ALL
+            .into_iter()
+            .find(|known| known.as_str() == word);
+        known.ok_or_else(|| format!("log_format {word:?} is unknown; give \"text\" or \"json\""))
+    });
     section.finish();
     Some(TelemetrySection {
         otlp_endpoint: otlp_endpoint.optional()?,

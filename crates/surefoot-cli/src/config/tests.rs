@@ -9,6 +9,7 @@ use surefoot_core::policy::JobPolicy;
 
 use super::file::{Config, parse};
 use super::recovery::CallRecovery;
+use super::schema_tests;
 use super::telemetry::LogFormat;
 
 fn environment(name: &str) -> Option<String> {
@@ -23,8 +24,10 @@ fn environment(name: &str) -> Option<String> {
 
 #[track_caller]
 fn loads(text: &str) -> Config {
-    parse("surefoot.toml", text, &environment)
-        .unwrap_or_else(|faults| panic!("{:#?}", faults.lines()))
+    let config = parse("surefoot.toml", text, &environment)
+        .unwrap_or_else(|faults| panic!("{:#?}", faults.lines()));
+    schema_tests::valid(text);
+    config
 }
 
 #[track_caller]
@@ -258,10 +261,10 @@ headers = { Idempotency-Key = "x", "a b" = "x", ok = 3 }
             r#"f:1:2: unknown key "servr"; did you mean "server"?"#,
             r#"f:3:10: listen "localhost" is no address; write an IP address and a port, such as 127.0.0.1:7070"#,
             "f:4:18: the secret of token \"ops\" has 5 bytes, at least 16 are needed; make one with: openssl rand -hex 24",
-            "f:4:35: the environment variable GONE is not set; set it before the start",
+            "f:4:35: server.tokens.ci: the environment variable GONE is not set; set it before the start",
             r#"f:4:54: token name "a b" is not usable; give 1 to 40 letters, digits and _ . -"#,
             r#"f:4:74: the digest of token "d" is not a SHA-256 digest; give 64 hex digits"#,
-            "f:6:7: the database URL is of no known form; write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME",
+            "f:6:7: database.url: the database URL is of no known form; write sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME",
             r#"f:8:1: unknown key "concurency" in [engine]; did you mean "concurrency"?"#,
             "f:9:10: queues is empty, so nothing could run; name the queues, or remove the line",
             "f:10:8: poll is zero; give a time above zero",
@@ -270,7 +273,7 @@ headers = { Idempotency-Key = "x", "a b" = "x", ok = 3 }
             r#"f:14:13: the header "Idempotency-Key" is set by the engine; remove it"#,
             r#"f:14:36: "a b" is no name of a header; use letters, digits and -"#,
             "f:14:54: ok is a whole number; give a text in quotes",
-            "f:15:6: kind holds the character ' ' at byte 4; use letters, digits and _ . : / -",
+            "f:15:6: job.\"send mail\": kind holds the character ' ' at byte 4; use letters, digits and _ . : / -",
         ],
     );
 }
@@ -328,16 +331,16 @@ fn what_a_kind_gets_wrong_is_told() {
         (
             "[job.k]\ndependency = 'a'\nrequest = { path = '/' }\nrecovery = 'repeatable'\ntimeout = '5s'\nlease = '2s'\n",
             &[
-                "f:8:11: the attempt time-out of 10s is longer than the job time-out of 5s, so the job time-out always \
+                "f:8:11: job.k.timeout: the attempt time-out of 10s is longer than the job time-out of 5s, so the job time-out always \
                  ends first; lower the attempt time-out to at most 5s, or raise the job time-out",
-                "f:8:11: the job time-out of 5s is not shorter than the lease of 2s, so the lease always ends first; \
+                "f:8:11: job.k.timeout: the job time-out of 5s is not shorter than the lease of 2s, so the lease always ends first; \
                  lower the job time-out to below 2s, or raise the lease",
             ],
         ),
         (
             "[job.k]\ntimeout = '30s'\nlease = '30s'\n",
             &[
-                "f:5:11: the job time-out of 30s is not shorter than the lease of 30s, so the lease always ends first; \
+                "f:5:11: job.k.timeout: the job time-out of 30s is not shorter than the lease of 30s, so the lease always ends first; \
                  lower the job time-out to below 30s, or raise the lease",
             ],
         ),
@@ -414,7 +417,7 @@ fn a_dependency_that_is_wrong_is_told_once() {
         "[dependency.a]\nbase_url = 'http://h'\nconnect_timeout = '10s'\nattempt_timeout = '10s'\n\
          [job.k]\ndependency = 'a'\nrequest = { path = '/' }\nrecovery = 'repeatable'\n",
         &[
-            "f:4:19: timeout.connect 10s is not below attempt 10s, so a failed connect would look like a lost answer; \
+            "f:4:19: dependency.a.attempt_timeout: timeout.connect 10s is not below attempt 10s, so a failed connect would look like a lost answer; \
              lower connect or raise attempt",
         ],
     );
@@ -425,13 +428,15 @@ fn every_fault_of_syntax_is_reported_at_once() {
     refused(
         "[server\nlisten = \n[engine]\npoll = \"1s\n",
         &[
-            "f:1:8: unclosed table, expected `]`; correct the TOML here; see https://toml.io",
-            "f:4:11: invalid basic string, expected `\"`; correct the TOML here; see https://toml.io",
+            "f:1:8: engine: unclosed table, expected `]`; correct the TOML here; see https://toml.io",
+            "f:4:11: engine.poll: invalid basic string, expected `\"`; correct the TOML here; see https://toml.io",
         ],
     );
     refused(
         "[server]\n[server]\n",
-        &["f:2:2: duplicate key; correct the TOML here; see https://toml.io"],
+        &[
+            "f:2:2: server stands here for the second time; keep one of them, and put all keys into it",
+        ],
     );
 }
 

@@ -1,0 +1,89 @@
+//! Which key of the file stands at a place, for faults that are pointed at a place. It reads the syntax only.
+
+use toml::de::{DeTable, DeValue};
+
+use super::fault::{Key, Span};
+
+/// The innermost key that `span` lies in: in its name or in its value. The default one where there is none.
+pub(super) fn key_at(table: &DeTable<'_>, span: &Span) -> Key {
+    let mut parts = Vec::new();
+    collect(table, span, &mut parts);
+    let quoted: Vec<String> = parts.iter().map(|part| quoted(part)).collect();
+    Key {
+        path: quoted.join("."),
+        name: parts.pop().unwrap_or_default().to_owned(),
+    }
+}
+
+fn collect<'t>(table: &'t DeTable<'_>, span: &Span, parts: &mut Vec<&'t str>) {
+    let within = |outer: Span| outer.start <= span.start && span.end <= outer.end;
+    let depth = parts.len();
+    for (name, value) in table.iter() {
+        parts.push(AsRef::<str>::as_ref(name.get_ref()));
+        // The span of a table of a `[header]` need not hold its keys, so they are looked at in any case.
+        below(value.get_ref(), span, parts);
+        if parts.len() > depth + 1 || within(name.span()) || within(value.span()) {
+            return;
+        }
+        parts.truncate(depth);
+    }
+}
+
+fn below<'t>(value: &'t DeValue<'_>, span: &Span, parts: &mut Vec<&'t str>) {
+    match value {
+        DeValue::Table(table) => collect(table, span, parts),
+        DeValue::Array(items) => {
+            let depth = parts.len();
+            for item in items.iter() {
+                below(item.get_ref(), span, parts);
+                if parts.len() > depth {
+                    return;
+                }
+            }
+        }
+        DeValue::String(_)
+        | DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_) => {}
+    }
+}
+
+/// As it stands in a file.
+fn quoted(part: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !part.is_empty() && part.chars().all(bare) {
+        part.to_owned()
+    } else {
+        format!("{part:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_key_of_a_place_is_found() {
+        let text =
+            "[a]\nb = { c = [\"x\", { d = 1 }] }\n[[r]]\ne = 2\n[[r]]\nf = 3\n[q.\"m n\"]\ng = 4\n";
+        let table = DeTable::parse(text).unwrap();
+        for (sought, path, name) in [
+            ("a]", "a", "a"),
+            ("b =", "a.b", "b"),
+            ("c =", "a.b.c", "c"),
+            ("\"x\"", "a.b.c", "c"),
+            ("d =", "a.b.c.d", "d"),
+            ("1 }", "a.b.c.d", "d"),
+            ("2", "r.e", "e"),
+            ("3", "r.f", "f"),
+            ("\"m n\"", "q.\"m n\"", "m n"),
+            ("4", "q.\"m n\".g", "g"),
+        ] {
+            let at = text.find(sought).unwrap();
+            let found = key_at(table.get_ref(), &(at..at + 1));
+            assert_eq!((found.path.as_str(), found.name.as_str()), (path, name));
+        }
+        assert_eq!(key_at(table.get_ref(), &(500..501)), Key::default());
+    }
+}

@@ -7,6 +7,7 @@ mod clock;
 mod contract;
 mod faulty;
 mod fork;
+mod listed;
 mod messages;
 mod program;
 mod provider;

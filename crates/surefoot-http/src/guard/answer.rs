@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::Guard;
 use super::body::{Passing, Seen, see};
 use super::lease::{Held, Lease};
-use super::local::Lead;
+use super::local::{Lead, Standing};
 use super::pump::{Passed, pump};
 use super::record::Recorded;
 use super::reply;
@@ -170,6 +170,10 @@ impl Exchange {
     /// Writes the end down, then tells the client. Where no answer is given the client is told that the outcome is unknown.
     pub(super) async fn conclude(mut self, end: End, response: Option<Response<Body>>) {
         let reply = self.reply.take();
+        if let Some(lead) = &self.lead {
+            // Another node may tell it as soon as it is written: nobody is told any more that it runs.
+            lead.tell(Standing::Asking);
+        }
         self.guard.0.watching.on(&DoorEvent::RunEnded {
             operation: &self.lease.request().operation,
             request: self.lease.id(),

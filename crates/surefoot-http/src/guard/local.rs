@@ -11,8 +11,8 @@ use tokio::sync::watch;
 /// How far the first arrival has come.
 #[derive(Clone, Debug)]
 pub(super) enum Standing {
-    /// It asks the store.
-    Claiming,
+    /// It asks the store, or tells it how the run ended: what comes of it is told here.
+    Asking,
     /// It is run, here under a lease that holds or at another node; its end is told here.
     Running,
     /// It is over, or was never run: this is known.
@@ -59,7 +59,7 @@ impl Locals {
                 Joined::Apart
             };
         }
-        let (standing, told) = watch::channel(Standing::Claiming);
+        let (standing, told) = watch::channel(Standing::Asking);
         let entry = Entry {
             fingerprint: new.fingerprint.clone(),
             standing: told,

@@ -42,7 +42,7 @@ impl Guard {
                     () = client.closed() => return Some(Ok(running)),
                     told = tokio::time::timeout_at(until, first.changed()) => told,
                 },
-                Standing::Claiming => Ok(first.changed().await),
+                Standing::Asking => Ok(first.changed().await),
             };
             match told {
                 Ok(Ok(())) | Err(_) => {}

@@ -137,12 +137,16 @@ async fn a_handler_is_stopped_when_its_effects_must_have_settled() {
     let front = front(running(6, 7), move |_| {
         let told = told.clone();
         async move {
-            // The lease ends after 7 s; its effects settle within 60 s.
+            // The lease ends after 7 s, which is missed until the store is given up; its effects settle within 60 s.
             tokio::time::sleep(std::time::Duration::from_millis(67_500)).await;
             told.store(true, Ordering::SeqCst);
             answer(201, "done")
         }
     });
+    for beat in [0, 0, 10] {
+        let slow = Fault::Delay(seconds(beat));
+        front.faults.next(Verb::WriteRequest, slow);
+    }
     let got = front.ask(post("k", "{}")).await;
     assert_eq!(got.marks(), (409, None, Some("outcome-unknown")));
     assert_eq!(front.guard.drain(seconds(100)).await, 0);

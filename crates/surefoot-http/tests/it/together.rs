@@ -51,6 +51,22 @@ async fn nobody_is_told_what_was_seen_before_it_came() {
     }
 }
 
+/// The end is on record, and its node does not know it yet: another node tells it, and from there on this one does too.
+#[tokio::test(start_paused = true)]
+async fn a_run_whose_end_another_node_told_is_not_told_to_run() {
+    let (front, other, first) = running(2, RoutePolicy::default()).await;
+    front
+        .faults
+        .next(Verb::WriteRequest, Fault::Late(seconds(3)));
+    assert_eq!(front.post("k").await.status, 409);
+    sleep(seconds(3)).await;
+    let replayed = (201, Some("replayed"), None);
+    assert_eq!(other.post("k").await.marks(), replayed);
+    assert!(!first.is_finished());
+    assert_eq!(front.post("k").await.marks(), replayed);
+    assert_eq!(first.await.unwrap().status, 201);
+}
+
 /// Where the second look gets no answer either, one of those who came asks for itself.
 #[tokio::test(start_paused = true)]
 async fn who_came_asks_where_the_first_cannot_say() {

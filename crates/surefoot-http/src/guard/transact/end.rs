@@ -131,6 +131,10 @@ impl<T: RequestTransactions> Exchange<T> {
         let (Finish::Write(next), Some(transaction)) = (finished, slot.take()) else {
             return self.fail(slot, "its transaction is gone").await;
         };
+        if let Some(lead) = &self.lead {
+            // Another node may tell it as soon as it is committed: nobody is told any more that it runs.
+            lead.tell(Standing::Asking);
+        }
         let limit = self.guard.0.options.store_timeout;
         let committing = self.transactions.commit(transaction, &next);
         let committed = tokio::time::timeout(limit, committing).await;

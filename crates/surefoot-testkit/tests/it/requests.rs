@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use surefoot_core::id::{Tenant, Worker};
 use surefoot_core::port::{RequestDepth, RequestWritten, Requests};
 use surefoot_core::request::{
-    Arrived, Clocks, Content, End, Fingerprint, Finish, Identity, Kept, NewRequest, NotKept,
-    Operation, Request, RequestId, RequestKey, Tombstone, finish,
+    Arrived, End, Finish, Kept, NewRequest, NotKept, Request, Tombstone, finish,
 };
 use surefoot_core::time::Timestamp;
 use surefoot_testkit::{
@@ -42,26 +40,7 @@ mod over_faulty_without_faults {
 }
 
 fn arrival(key: &str, number: u8) -> NewRequest {
-    let identity = Identity {
-        tenant: Tenant::single(),
-        key: RequestKey::new(key).unwrap(),
-    };
-    let operation = Operation::new("POST", "/payments").unwrap();
-    let content = Content {
-        operation: &operation,
-        path: "/payments",
-        query: None,
-        content_type: None,
-        body: b"100",
-    };
-    NewRequest {
-        id: RequestId::new(START, [number; 10]),
-        fingerprint: Fingerprint::of(&identity, &content),
-        identity,
-        operation,
-        clocks: Clocks::default(),
-        holder: Worker::new("node-1").unwrap(),
-    }
+    surefoot_testkit::arrival(key, number, START)
 }
 
 fn answered(request: &Request) -> Request {

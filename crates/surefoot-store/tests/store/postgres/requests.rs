@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::{AssertSqlSafe, Connection, Row};
-use surefoot_core::id::{Tenant, Worker};
 use surefoot_core::port::{RequestWritten, Requests};
 use surefoot_core::request::{
-    Arrived, Clocks, Content, End, Fingerprint, Finish, Identity, Kept, NewRequest, Operation,
-    Request, RequestId, RequestKey, StoredResponse, finish,
+    Arrived, End, Finish, Kept, NewRequest, Request, StoredResponse, finish,
 };
 use surefoot_store::postgres::{PostgresStore, sqlx};
 
@@ -21,26 +19,7 @@ async fn open(_case: &'static str) -> Arc<dyn Requests> {
 surefoot_testkit::requests_contract!(open);
 
 fn arrival(key: &str, number: u8) -> NewRequest {
-    let identity = Identity {
-        tenant: Tenant::single(),
-        key: RequestKey::new(key).unwrap(),
-    };
-    let operation = Operation::new("POST", "/payments").unwrap();
-    let content = Content {
-        operation: &operation,
-        path: "/payments",
-        query: None,
-        content_type: None,
-        body: b"100",
-    };
-    NewRequest {
-        id: RequestId::new(START, [number; 10]),
-        fingerprint: Fingerprint::of(&identity, &content),
-        identity,
-        operation,
-        clocks: Clocks::default(),
-        holder: Worker::new("node-1").unwrap(),
-    }
+    surefoot_testkit::arrival(key, number, START)
 }
 
 fn ended(request: &Request, end: End) -> Request {

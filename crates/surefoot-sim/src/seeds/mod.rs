@@ -1,5 +1,5 @@
-//! Seeded worlds: the real engine and the real front door over the store in memory, in virtual time, where everything goes
-//! wrong that can.
+//! Seeded worlds: the real engine, the real front door and real relays over the store in memory, in virtual time, where
+//! everything goes wrong that can.
 //!
 //! Each process of a world is a runtime of its own whose clock is paused, so that it can be frozen while the others go on,
 //! can be killed at any await, and has a clock of its own rate. Every choice comes from the seed. Nothing here may know how
@@ -11,6 +11,7 @@ mod gate;
 mod handler;
 mod life;
 mod log;
+mod messages;
 mod node;
 mod people;
 mod plan;
@@ -43,16 +44,18 @@ pub fn world(
 ) -> std::io::Result<Ran> {
     let jobs = run::run(Plan::draw(seed, without), limits, keep_lines)?;
     let requests = requests::run(requests::Plan::draw(seed, without), keep_lines)?;
-    Ok(jobs.and(requests))
+    let messages = messages::run(messages::Plan::draw(seed, without), keep_lines)?;
+    Ok(jobs.and(requests).and(messages))
 }
 
 /// What the world of a seed is made of, in words.
 #[must_use]
 pub fn described(seed: u64, without: &BTreeSet<usize>) -> String {
     format!(
-        "{}\n{}",
+        "{}\n{}\n{}",
         Plan::draw(seed, without),
-        requests::Plan::draw(seed, without)
+        requests::Plan::draw(seed, without),
+        messages::Plan::draw(seed, without)
     )
 }
 

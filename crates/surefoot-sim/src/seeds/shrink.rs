@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::plan::Plan;
 use super::run::{Limits, Ran};
-use super::{requests, world};
+use super::{messages, requests, world};
 
 /// How many worlds are run at most to make one small.
 const WORLDS_MAX: u32 = 300;
@@ -41,7 +41,9 @@ pub(super) fn shrink(seed: u64, limits: Limits, broken: &Ran) -> std::io::Result
 fn numbers(seed: u64, without: &BTreeSet<usize>) -> Vec<usize> {
     let jobs = Plan::draw(seed, without).items;
     let requests = requests::Plan::draw(seed, without).items;
+    let messages = messages::Plan::draw(seed, without).items;
     let jobs = jobs.into_iter().map(|item| item.number);
     jobs.chain(requests.into_iter().map(|item| item.number))
+        .chain(messages.into_iter().map(|item| item.number))
         .collect()
 }

@@ -87,6 +87,22 @@ happenings! {
     DoorDiedCalling "doors that died while the service was called" 50,
     DoorStoreBefore "store of a door failed before a commit" 50,
     DoorStoreAfter "store of a door failed after a commit" 50,
+    MessageCommitted "messages committed" 10000,
+    MessageGiven "messages given to a sink" 20000,
+    MessageGivenAgain "messages given again" 10000,
+    MessageApplied "messages applied" 20000,
+    MessageDuplicate "duplicates that a receipt caught" 4000,
+    MessageLandedLate "messages applied after their relay was gone" 1500,
+    MessageFailed "deliveries failed" 8000,
+    MessageParked "messages parked" 2000,
+    MessageParkedLost "messages parked as their relays were lost" 100,
+    MessageStale "marks under a lost lease refused" 200,
+    MessageMarkDropped "marks that could not be written in time" 10,
+    MessageTakeLost "takes whose answer was lost" 1200,
+    MessageDeparted "departures" 1000,
+    MessageAgain "messages tried again by a person" 1500,
+    MessageSkipped "messages skipped by a person" 500,
+    MessageForgotten "messages forgotten" 1000,
 }
 
 /// Counts by name.

@@ -29,6 +29,8 @@ use crate::dependency::Dependencies;
 const FRESH: Duration = Duration::from_secs(5);
 /// How long the store may take; a scrape must not wait longer.
 const PATIENCE: Duration = Duration::from_secs(4);
+/// How long it may take to count messages, which costs more the more of them wait: the other gauges must not go with it.
+const PATIENCE_WITH_MESSAGES: Duration = Duration::from_secs(3);
 /// The most queues with series of their own.
 const QUEUES_MAX: usize = 100;
 /// The most (queue, kind) pairs with series of their own.
@@ -54,7 +56,8 @@ struct Look {
 struct Depths {
     jobs: Depth,
     requests: RequestDepth,
-    sinks: Vec<SinkDepth>,
+    /// None where counting them took too long.
+    sinks: Option<Vec<SinkDepth>>,
 }
 
 impl Default for DepthCache {
@@ -90,7 +93,7 @@ impl DepthCache {
         called: &dyn Dependencies,
     ) -> String {
         let depth = self.look(client, requests, messages).await;
-        let sinks = depth.iter().flat_map(|depth| &depth.sinks);
+        let sinks = depth.iter().flat_map(|depth| &depth.sinks).flatten();
         sinks.for_each(|depth| metrics.messages.seen(&depth.sink));
         let mut gauges = Registry::default();
         self.register(&mut gauges, depth.as_deref(), metrics, client.now());
@@ -118,10 +121,12 @@ impl DepthCache {
             return look.depth.clone();
         }
         let all = async {
+            let rest = async { Ok((client.depth().await?, requests.request_depth().await?)) };
+            let ((jobs, requests), sinks) = tokio::try_join!(rest, sinks(messages))?;
             Ok::<_, StoreError>(Depths {
-                jobs: client.depth().await?,
-                requests: requests.request_depth().await?,
-                sinks: messages.message_depth().await?,
+                jobs,
+                requests,
+                sinks,
             })
         };
         let depth = match tokio::time::timeout(PATIENCE, all).await {
@@ -198,7 +203,9 @@ impl DepthCache {
             "Requests of the front door that run, are of unknown outcome or wait for a person",
             open,
         );
-        message_depth::register(own, sinks, &metrics.messages, now);
+        if let Some(sinks) = sinks {
+            message_depth::register(own, sinks, &metrics.messages, now);
+        }
         let mut age = |name: &str, help: &str, since: Option<Timestamp>| {
             let age: Gauge<f64, std::sync::atomic::AtomicU64> = Gauge::default();
             age.set(since.map_or(0.0, |since| now.since(since).as_secs_f64()));
@@ -240,6 +247,17 @@ impl DepthCache {
             *sums.entry(label).or_insert(0) += line.count;
         }
         sums
+    }
+}
+
+/// What is open for each sink; `None` when that was not counted in time.
+async fn sinks(messages: &dyn Messages) -> Result<Option<Vec<SinkDepth>>, StoreError> {
+    match tokio::time::timeout(PATIENCE_WITH_MESSAGES, messages.message_depth()).await {
+        Ok(answer) => answer.map(Some),
+        Err(_) => {
+            tracing::warn!("what is open for each sink was not counted in time");
+            Ok(None)
+        }
     }
 }
 

@@ -421,6 +421,23 @@ async fn what_is_open_and_for_how_long_is_on_the_metrics() {
     assert!(!away.contains("surefoot_deliveries_open"), "{away}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn messages_that_take_long_to_count_hide_nothing_else() {
+    let api = Api::new();
+    subscribed(&api, "s").await;
+    api.enqueue(json!({"kind": "mail"})).await;
+    let hour = Duration::from_secs(3600);
+    api.store.next(Verb::MessageDepth, Fault::Delay(hour));
+    let began = tokio::time::Instant::now();
+    let told = api.get("/metrics").await.text;
+    assert!(began.elapsed() < Duration::from_secs(5));
+    for line in ["surefoot_store_up 1", "surefoot_dead_letters 0"] {
+        assert!(told.contains(line), "{line} is missing in {told}");
+    }
+    assert!(told.contains("surefoot_jobs{"), "{told}");
+    assert!(!told.contains("surefoot_deliveries_open"), "{told}");
+}
+
 #[tokio::test]
 async fn every_end_of_a_try_and_every_order_is_counted_by_sink() {
     let api = Api::new();

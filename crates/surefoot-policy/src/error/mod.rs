@@ -3,6 +3,8 @@
 
 mod call_error;
 mod kinds;
+#[cfg(test)]
+mod tests;
 
 pub use call_error::CallError;
 pub(crate) use kinds::together;

@@ -85,22 +85,10 @@ impl Client {
             Holder::NoJob => return Ok(EffectBegun::NotFound),
             Holder::Node => return Ok(EffectBegun::HeldByNode),
         };
-        let policy = self.policies.policy(&job.kind);
-        if declared.place >= EFFECTS_MAX {
-            let text = format!(
-                "place {} is over the limit; a job has at most {EFFECTS_MAX} effects, counted from 0",
-                declared.place
-            );
-            return Ok(EffectBegun::Refused(text.into()));
-        }
-        if let Some(effects) = self.policies.effects(&job.kind)
-            && let Err(fault) = as_answered(effects, &declared.name, declared.terms.recovery)
-        {
+        if let Err(fault) = self.sound(&job, &declared) {
             return Ok(EffectBegun::Refused(fault.into()));
         }
-        if let Err(faults) = checked(declared.terms, None, policy.lease) {
-            return Ok(EffectBegun::Refused(faults.into()));
-        }
+        let policy = self.policies.policy(&job.kind);
         let mut known = self.effect(job.id, declared.place).await?;
         if known
             .as_ref()
@@ -143,6 +131,20 @@ impl Client {
             }
         }
         Ok(EffectBegun::Refused(CROWDED.into()))
+    }
+
+    /// Whether an effect can be begun at all, whatever is on record of it.
+    fn sound(&self, job: &LeasedJob, declared: &Declared) -> Result<(), String> {
+        if declared.place >= EFFECTS_MAX {
+            return Err(format!(
+                "place {} is over the limit; a job has at most {EFFECTS_MAX} effects, counted from 0",
+                declared.place
+            ));
+        }
+        if let Some(effects) = self.policies.effects(&job.kind) {
+            as_answered(effects, &declared.name, declared.terms.recovery)?;
+        }
+        checked(declared.terms, None, self.policies.policy(&job.kind).lease)
     }
 
     /// How long a call of this length may still wait before it leaves, so that it ends within what the attempt may take.

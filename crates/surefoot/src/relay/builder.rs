@@ -144,8 +144,14 @@ impl RelayBuilder {
         let seeded = |seed| Dice::seeded(seed, "relay");
         let dice = Arc::new(self.options.seed.map_or_else(Dice::new, seeded));
         let observer = Arc::new(Guarded(self.observer));
-        let (wakes, draining) = (watch::Sender::new(0), watch::Sender::new(false));
+        let (mut wakes, draining) = (Vec::new(), watch::Sender::new(false));
         let line = |planned: Planned| {
+            let woken = watch::Sender::new(0);
+            let signals = Signals {
+                wakes: woken.subscribe(),
+                draining: draining.subscribe(),
+            };
+            wakes.push(woken);
             Arc::new(Line {
                 messages: Arc::clone(&self.messages),
                 clock: Arc::<NodeClock>::clone(&clock),
@@ -157,10 +163,7 @@ impl RelayBuilder {
                 policy: planned.policy,
                 poll: self.options.poll,
                 store_timeout: limit,
-                signals: Signals {
-                    wakes: wakes.subscribe(),
-                    draining: draining.subscribe(),
-                },
+                signals,
             })
         };
         let lines = self.sinks.into_iter().map(line).collect();

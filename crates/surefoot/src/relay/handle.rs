@@ -122,7 +122,8 @@ pub struct Relay {
 struct Inner {
     messages: Arc<dyn Messages>,
     options: RelayOptions,
-    wakes: watch::Sender<u64>,
+    /// One for each sink: they are woken in one order, so that a seed replays a relay.
+    wakes: Vec<watch::Sender<u64>>,
     draining: watch::Sender<bool>,
     loops: Mutex<Vec<JoinHandle<()>>>,
     aborts: Vec<AbortHandle>,
@@ -161,7 +162,7 @@ impl Relay {
         options: RelayOptions,
         lines: Vec<Arc<Line>>,
         upkeep: Upkeep,
-        wakes: watch::Sender<u64>,
+        wakes: Vec<watch::Sender<u64>>,
         draining: watch::Sender<bool>,
     ) -> Self {
         let loops: Vec<_> = lines
@@ -185,9 +186,9 @@ impl Relay {
     /// Says that there may be something to deliver: after the commit of a transaction that appended. Without it, the next
     /// poll finds it.
     pub fn wake(&self) {
-        self.inner
-            .wakes
-            .send_modify(|wakes| *wakes = wakes.wrapping_add(1));
+        for wakes in &self.inner.wakes {
+            wakes.send_modify(|wakes| *wakes = wakes.wrapping_add(1));
+        }
     }
 
     /// Appends messages in a transaction of their own, and delivers them at once. Where rows of the same database belong to

@@ -145,6 +145,8 @@ impl Look {
         loop {
             let is_full = under_way.len() >= most;
             tokio::select! {
+                // A seed replays the choices.
+                biased;
                 // Whoever else has told the loops to end is gone: so is the relay.
                 _ = signals.draining.wait_for(|draining| *draining) => return,
                 Some(ended) = under_way.join_next() => {

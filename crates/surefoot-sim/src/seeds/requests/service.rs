@@ -152,18 +152,21 @@ impl Charges {
             }
             Act::Large => {
                 effect(Duration::ZERO);
-                let mut large = body.clone();
-                large.push_str(&" ".repeat(LARGE_BYTES));
-                return Response::new(Full::from(large));
+                (200, None)
             }
         };
-        let mut response = Response::new(Full::from(body));
-        *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
-        if let Some(told) = told {
-            response.extensions_mut().insert(told);
-        }
-        response
+        let padding = if act == Act::Large { LARGE_BYTES } else { 0 };
+        response(status, told, body + &" ".repeat(padding))
     }
+}
+
+fn response(status: u16, told: Option<Told>, body: String) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+    if let Some(told) = told {
+        response.extensions_mut().insert(told);
+    }
+    response
 }
 
 /// Works for so long; false where its process stood still meanwhile, and its work would be late without its knowing.

@@ -15,38 +15,36 @@ pub(super) fn key_at(table: &DeTable<'_>, span: &Span) -> Key {
     }
 }
 
-fn collect<'t>(table: &'t DeTable<'_>, span: &Span, parts: &mut Vec<&'t str>) {
-    let within = |outer: Span| outer.start <= span.start && span.end <= outer.end;
-    let depth = parts.len();
+/// Adds the parts of the key below `table`; whether there is one.
+fn collect<'t>(table: &'t DeTable<'_>, span: &Span, parts: &mut Vec<&'t str>) -> bool {
     for (name, value) in table.iter() {
         parts.push(AsRef::<str>::as_ref(name.get_ref()));
         // The span of a table of a `[header]` need not hold its keys, so they are looked at in any case.
-        below(value.get_ref(), span, parts);
-        if parts.len() > depth + 1 || within(name.span()) || within(value.span()) {
-            return;
+        let found = below(value.get_ref(), span, parts);
+        if found || within(name.span(), span) || within(value.span(), span) {
+            return true;
         }
-        parts.truncate(depth);
+        parts.pop();
     }
+    false
 }
 
-fn below<'t>(value: &'t DeValue<'_>, span: &Span, parts: &mut Vec<&'t str>) {
+fn below<'t>(value: &'t DeValue<'_>, span: &Span, parts: &mut Vec<&'t str>) -> bool {
     match value {
         DeValue::Table(table) => collect(table, span, parts),
-        DeValue::Array(items) => {
-            let depth = parts.len();
-            for item in items.iter() {
-                below(item.get_ref(), span, parts);
-                if parts.len() > depth {
-                    return;
-                }
-            }
-        }
+        DeValue::Array(items) => items
+            .iter()
+            .any(|item| below(item.get_ref(), span, parts) || within(item.span(), span)),
         DeValue::String(_)
         | DeValue::Integer(_)
         | DeValue::Float(_)
         | DeValue::Boolean(_)
-        | DeValue::Datetime(_) => {}
+        | DeValue::Datetime(_) => false,
     }
+}
+
+fn within(outer: Span, span: &Span) -> bool {
+    outer.start <= span.start && span.end <= outer.end
 }
 
 /// As it stands in a file.
@@ -77,6 +75,7 @@ mod tests {
             ("1 }", "a.b.c.d", "d"),
             ("2", "r.e", "e"),
             ("3", "r.f", "f"),
+            ("[[r]]\nf", "r", "r"),
             ("\"m n\"", "q.\"m n\"", "m n"),
             ("4", "q.\"m n\".g", "g"),
         ] {

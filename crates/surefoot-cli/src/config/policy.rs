@@ -65,7 +65,8 @@ pub(super) fn read(section: &Section<'_>) -> Option<Policy> {
 /// Reads all parts at once, and again without what was wrong, until nothing is: so each fault is found. Whether nothing
 /// was wrong is the second answer.
 fn parts(section: &Section<'_>, mut table: DeTable<'_>) -> Option<(Policy, bool)> {
-    let mut sound = true;
+    // A derived text form takes a list in the place of a table, its entries in the order of the code.
+    let mut sound = !policy_fault::remove_lists(section, &section.declared, &mut table);
     loop {
         let whole = Spanned::new(section.header.clone(), table.clone());
         let error = match Policy::deserialize(Deserializer::from(whole)) {

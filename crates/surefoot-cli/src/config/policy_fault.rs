@@ -5,6 +5,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::fault::Span;
+use super::keys::Table;
 use super::section::{Section, nearest};
 
 /// The key that the text form sees where a date stands in the place of a table.
@@ -14,6 +15,37 @@ const DATE: &str = "$__toml_private_datetime";
 pub(super) struct Removed {
     above: Vec<String>,
     key: String,
+}
+
+/// Takes out every list that stands where a table is declared, and takes note of it; whether there was one.
+pub(super) fn remove_lists(
+    section: &Section<'_>,
+    declared: &[&'static Table],
+    table: &mut DeTable<'_>,
+) -> bool {
+    let mut lists = Vec::new();
+    let mut found = false;
+    for (name, value) in table.iter_mut() {
+        let text: &str = name.get_ref();
+        let keys = declared.iter().flat_map(|table| &table.keys);
+        let tables: Vec<&'static Table> = keys
+            .filter(|key| key.name == text)
+            .flat_map(|key| key.shape.tables())
+            .collect();
+        if tables.is_empty() {
+            continue;
+        }
+        if value.get_ref().is_array() {
+            section.wrong_type(text, value, "a table");
+            lists.push(text.to_owned());
+        } else if let DeValue::Table(inner) = value.get_mut() {
+            found |= remove_lists(section, &tables, inner);
+        }
+    }
+    for list in &lists {
+        table.remove(list.as_str());
+    }
+    found || !lists.is_empty()
 }
 
 /// Takes the innermost entry that `span` points to out of the table.

@@ -142,3 +142,17 @@ fn what_does_not_go_together_is_told_at_the_key_that_is_named_first() {
         ],
     );
 }
+
+/// A derived text form would take a list for a table, and see a date as a table of its own.
+#[test]
+fn what_stands_in_the_place_of_a_table_is_told() {
+    refused(
+        "retry = []\nbreaker = 1979-05-27\nfallback = { kind = 'stale', stale = ['1s'] }\nhedge = 3",
+        &[
+            "f:3:9: retry is a list; give a table",
+            "f:4:11: breaker is a date; give a table",
+            "f:5:38: stale is a list; give a table",
+            "f:6:9: hedge is the whole number 3; give a table",
+        ],
+    );
+}

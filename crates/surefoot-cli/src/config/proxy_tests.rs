@@ -245,7 +245,7 @@ path = "/a/{*rest}/b"
             "f:3:10: listen \"localhost\" is no address; write an IP address and a port, such as 127.0.0.1:7070",
             "f:4:8: need \"always\" is unknown; give \"required\", \"optional\" or \"off\"",
             "f:5:8: keep \"some\" is unknown; give one of \"all\", \"unless_nothing_happened\", \"final\"",
-            "f:6:11: proxy.headers: set-cookie is never replayed; it belongs to one session or one connection",
+            "f:6:11: proxy.headers: set-cookie is never replayed, for it belongs to one session or one connection; leave it out",
             "f:7:9: lease is zero; give a time above zero",
             "f:8:8: wait \"soon\" has \"soon\" where a number must stand; write for example \"250ms\", \"10s\", \"2m\", \"42m30s\", \"1h\", \"7d\"",
             "f:9:10: verify is no http:// address; write for example http://127.0.0.1:3000/outcome",

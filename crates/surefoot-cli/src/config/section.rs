@@ -33,7 +33,7 @@ pub(super) struct Section<'t> {
     pub(super) faults: &'t Faults,
     table: &'t DeTable<'t>,
     /// What is declared of it; of a table with alternatives each, of one with free keys nothing.
-    declared: Vec<&'static Table>,
+    pub(super) declared: Vec<&'static Table>,
     known: RefCell<Vec<&'static str>>,
 }
 
@@ -349,8 +349,9 @@ impl<'t> Section<'t> {
         }
     }
 
-    fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) {
-        let what = format!("{key} is {}", in_words(value.get_ref()));
+    /// Notes that something else stands at `key` than is expected.
+    pub(super) fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) {
+        let what = format!("{key} is {}", in_words(value.get_ref(), expected));
         self.faults
             .note(value.span(), what, format!("give {expected}"));
     }

@@ -32,15 +32,16 @@ pub(super) fn as_number(value: &DeValue<'_>) -> Option<f64> {
         .filter(|number: &f64| number.is_finite())
 }
 
-/// What it is, for people.
-pub(super) fn in_words(value: &DeValue<'_>) -> &'static str {
+/// What it is, for people who were to give something else.
+pub(super) fn in_words(value: &DeValue<'_>, expected: &str) -> &'static str {
     match value {
         DeValue::String(_) => "a text",
         DeValue::Integer(_) => "a whole number",
         DeValue::Float(_) => "a number",
         DeValue::Boolean(_) => "true or false",
         DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list of something else",
+        DeValue::Array(_) if expected.contains("list") => "a list of something else",
+        DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
     }
 }

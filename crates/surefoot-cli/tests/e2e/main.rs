@@ -10,6 +10,7 @@
 mod api;
 mod asking;
 mod check;
+mod config_schema;
 mod conform;
 mod crash;
 mod dead_letters;

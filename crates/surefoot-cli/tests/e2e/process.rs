@@ -65,6 +65,7 @@ impl Folder {
 
     /// Starts a node on a free port.
     pub(crate) fn serve(&self, arguments: &[&str]) -> Node {
+        crate::config_schema::valid(self.path());
         let arguments = [&["serve", "--json", "--listen", "127.0.0.1:0"], arguments].concat();
         Node::start(
             command(self.path(), &arguments),

@@ -56,13 +56,13 @@ pub struct HeaderAllowList(Arc<BTreeSet<String>>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderRefused {
     /// No header has such a name.
-    #[error("{0:?} is no name of a header")]
+    #[error("{0:?} is no name of a header; use letters, digits and -")]
     NotAName(String),
     /// It is never kept.
-    #[error("{0} is never replayed; it belongs to one session or one connection")]
+    #[error("{0} is never replayed, for it belongs to one session or one connection; leave it out")]
     Never(String),
     /// More than [`HEADERS_MAX`].
-    #[error("{0} names of headers, at most {HEADERS_MAX} are taken")]
+    #[error("{0} names of headers, at most {HEADERS_MAX} are taken; name fewer")]
     TooMany(usize),
 }
 

@@ -96,66 +96,32 @@ pub async fn every_filter_that_is_set_must_match(store: Arc<dyn Store>) {
     ];
     let ids = created(&*store, &batch, START).await;
     let none = JobFilter::default;
+    let of = |change: &dyn Fn(&mut JobFilter)| {
+        let mut filter = none();
+        change(&mut filter);
+        filter
+    };
     let cases = [
+        (of(&|f| f.tenant = Some(other.clone())), vec![ids[1]]),
+        (of(&|f| f.kind = Some(kind("refund"))), vec![ids[2]]),
+        (of(&|f| f.queue = Some(queue("slow"))), vec![ids[0]]),
         (
-            JobFilter {
-                tenant: Some(other.clone()),
-                ..none()
-            },
-            vec![ids[1]],
-        ),
-        (
-            JobFilter {
-                kind: Some(kind("refund")),
-                ..none()
-            },
-            vec![ids[2]],
-        ),
-        (
-            JobFilter {
-                queue: Some(queue("slow")),
-                ..none()
-            },
-            vec![ids[0]],
-        ),
-        (
-            JobFilter {
-                key: Some(key("k")),
-                ..none()
-            },
+            of(&|f| f.key = Some(key("k"))),
             vec![ids[2], ids[1], ids[0]],
         ),
         (
-            JobFilter {
-                key: Some(key("k")),
-                kind: Some(kind("mail")),
-                ..none()
-            },
+            of(&|f| (f.key, f.kind) = (Some(key("k")), Some(kind("mail")))),
             vec![ids[1], ids[0]],
         ),
         (
-            JobFilter {
-                tenant: Some(other),
-                queue: Some(queue("slow")),
-                ..none()
-            },
+            of(&|f| (f.tenant, f.queue) = (Some(other.clone()), Some(queue("slow")))),
             vec![],
         ),
         (
-            JobFilter {
-                state: Some(StateName::Pending),
-                kind: Some(kind("refund")),
-                ..none()
-            },
+            of(&|f| (f.state, f.kind) = (Some(StateName::Pending), Some(kind("refund")))),
             vec![ids[2]],
         ),
-        (
-            JobFilter {
-                state: Some(StateName::Running),
-                ..none()
-            },
-            vec![],
-        ),
+        (of(&|f| f.state = Some(StateName::Running)), vec![]),
     ];
     for (filter, expected) in cases {
         assert_eq!(

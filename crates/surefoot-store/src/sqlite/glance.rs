@@ -1,10 +1,11 @@
 //! Looks at one row by its key, on the thread of the caller: a hand-over to a reader and back costs several times what
-//! such a look does. It never waits: where a connection is in use, another process holds the file, or the disk was slow
+//! such a look does. It never waits: where other looks do not end, another process holds the file, or the disk was slow
 //! lately, the readers are asked instead.
 
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -13,8 +14,12 @@ use surefoot_core::error::StoreError;
 use super::connection::{self, Access};
 use super::fault::store_error;
 
-/// How many looks at once.
-const CONNECTIONS: usize = 4;
+/// How many looks at once, and no more than half as many as the machine has processors: a disk that hangs then holds up
+/// half of a runtime's threads, and never all of them. (A runtime that was given a single thread has none to spare.)
+const CONNECTIONS_MAX: usize = 4;
+
+/// How long a thread turns on the spot while others look, which is a few times what a look takes.
+const SPIN_MAX: Duration = Duration::from_micros(30);
 
 /// A look that takes longer had to wait for the disk.
 const QUICK_MAX: Duration = Duration::from_millis(2);
@@ -31,6 +36,8 @@ const PRAGMAS: &str = "
 pub(super) struct Glances {
     connections: Vec<Mutex<Connection>>,
     begun: Instant,
+    /// When the latest look began, in microseconds since `begun`.
+    latest: AtomicU64,
     /// No look before this time, in microseconds since `begun`.
     rests_until: AtomicU64,
 }
@@ -38,7 +45,12 @@ pub(super) struct Glances {
 impl Glances {
     /// Opens the connections.
     pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
-        let connections = (0..CONNECTIONS).map(|_| {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Self::with_room(path, (processors / 2).clamp(1, CONNECTIONS_MAX))
+    }
+
+    fn with_room(path: &Path, looks_max: usize) -> Result<Self, StoreError> {
+        let connections = (0..looks_max).map(|_| {
             let connection = connection::open(path, Access::Read)?;
             connection
                 .execute_batch(PRAGMAS)
@@ -49,6 +61,7 @@ impl Glances {
         Ok(Self {
             connections: connections.collect::<Result<_, StoreError>>()?,
             begun: Instant::now(),
+            latest: AtomicU64::new(0),
             rests_until: AtomicU64::new(0),
         })
     }
@@ -62,14 +75,8 @@ impl Glances {
         if self.micros(from) < self.rests_until.load(Ordering::Relaxed) {
             return None;
         }
-        let connection =
-            self.connections
-                .iter()
-                .find_map(|connection| match connection.try_lock() {
-                    Ok(connection) => Some(connection),
-                    Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                    Err(TryLockError::WouldBlock) => None,
-                })?;
+        let connection = self.free(from)?;
+        self.latest.store(self.micros(from), Ordering::Relaxed);
         let seen = look(&connection);
         drop(connection);
         let took = from.elapsed();
@@ -80,6 +87,25 @@ impl Glances {
         match seen {
             Err(StoreError::Unavailable(_)) => None,
             seen => Some(seen),
+        }
+    }
+
+    /// A connection that nobody uses, as soon as there is one; `None` where those who look take longer than a look takes.
+    fn free(&self, from: Instant) -> Option<MutexGuard<'_, Connection>> {
+        loop {
+            for connection in &self.connections {
+                match connection.try_lock() {
+                    Ok(connection) => return Some(connection),
+                    Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                    Err(TryLockError::WouldBlock) => {}
+                }
+            }
+            let latest = Duration::from_micros(self.latest.load(Ordering::Relaxed));
+            let hangs = (self.begun + latest).elapsed() > QUICK_MAX;
+            if hangs || from.elapsed() > SPIN_MAX {
+                return None;
+            }
+            std::hint::spin_loop();
         }
     }
 
@@ -111,6 +137,48 @@ mod tests {
         assert!(glances.at_once(|_| Ok(9)).is_none());
         std::thread::sleep(QUICK_MAX * 10 * REST_PER_LOOK * 2);
         assert!(matches!(glances.at_once(|_| Ok(10)), Some(Ok(10))));
+    }
+
+    /// A disk that hangs holds up some threads of a runtime and not all of them; the others do not wait for those.
+    #[test]
+    fn looks_that_hang_hold_up_no_more_than_have_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("glance.db");
+        drop(connection::open(&path, Access::Write).unwrap());
+        let glances = Glances::with_room(&path, 2).unwrap();
+        let (hung, asked) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (hold, held) = (Mutex::new(()), 8);
+        let holding = hold.lock().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..held {
+                scope.spawn(|| {
+                    let seen = glances.at_once(|_| {
+                        hung.fetch_add(1, Ordering::SeqCst);
+                        drop(hold.lock().unwrap());
+                        Ok(())
+                    });
+                    if seen.is_none() {
+                        asked.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+            }
+            while asked.load(Ordering::SeqCst) + hung.load(Ordering::SeqCst) < held {
+                std::thread::sleep(QUICK_MAX);
+            }
+            assert_eq!(hung.load(Ordering::SeqCst), 2);
+            drop(holding);
+        });
+    }
+
+    #[test]
+    fn half_of_the_processors_stay_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let most = glances(&folder).connections.len();
+        assert!(
+            most == 1 || 2 * most <= processors,
+            "{most} of {processors}"
+        );
     }
 
     #[test]

@@ -70,17 +70,19 @@ async fn reap(node: &Node) -> Result<(), StoreError> {
             .into_iter()
             .filter(|job| seen.insert((job.id, job.state.epoch)))
             .collect();
-        if fresh.is_empty() && !last && limit >= PAGE_LONGEST {
-            tracing::error!(
-                limit,
-                "so many lost leases cannot be settled that the sweep sees nothing else"
-            );
-        }
-        if last && fresh.is_empty() || limit >= PAGE_LONGEST && fresh.is_empty() {
-            break;
-        }
         if fresh.is_empty() {
+            if last {
+                break;
+            }
+            if limit >= PAGE_LONGEST {
+                tracing::error!(
+                    limit,
+                    "so many lost leases cannot be settled that the sweep sees nothing else"
+                );
+                break;
+            }
             limit = (limit * 2).min(PAGE_LONGEST);
+            continue;
         }
         settle_all(node, fresh).await?;
         if last {

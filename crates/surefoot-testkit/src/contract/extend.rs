@@ -89,27 +89,16 @@ pub async fn a_heart_beats_as_extend_does(store: Arc<dyn Store>) {
     let other = running(&*store, "refund", START).await;
     let before = record(&*store, other.id).await;
     let mut heart = store.heart().await.expect("heart");
+    let until_100 = |job, epoch| Extension {
+        job,
+        epoch,
+        until: at(100),
+    };
     let beats = [
-        Extension {
-            job: leased.id,
-            epoch: leased.state.epoch,
-            until: at(100),
-        },
-        Extension {
-            job: other.id,
-            epoch: other.state.epoch.next(),
-            until: at(100),
-        },
-        Extension {
-            job: other.id,
-            epoch: Epoch::NEVER,
-            until: at(100),
-        },
-        Extension {
-            job: fresh_id(),
-            epoch: leased.state.epoch,
-            until: at(100),
-        },
+        until_100(leased.id, leased.state.epoch),
+        until_100(other.id, other.state.epoch.next()),
+        until_100(other.id, Epoch::NEVER),
+        until_100(fresh_id(), leased.state.epoch),
     ];
     let beat = heart.beat(&beats, at(10)).await.expect("beat");
     let held = |until| Extended::Held {

@@ -90,8 +90,8 @@ impl Reconciler {
         Self { watching, ..self }
     }
 
-    /// Look after look until `stop`; questions go on meanwhile, and what comes due is asked about beside them. A store that
-    /// is away is asked again at the next look.
+    /// Look after look until `stop`; questions go on meanwhile, and what comes due is asked about beside them. A look sees the
+    /// [`PAGE_MAX`] that are due the longest. A store that is away is asked again at the next look.
     pub async fn run(&self, stop: CancellationToken) {
         let asker = self.asker();
         let mut questions = Questions::new(asker.clone());

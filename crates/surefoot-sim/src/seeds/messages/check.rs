@@ -3,10 +3,24 @@
 use futures_util::FutureExt;
 use surefoot_core::id::{MessageId, SinkName, Tenant};
 use surefoot_core::message::{DeliveryState, Message};
-use surefoot_core::port::Messages;
+use surefoot_core::port::{Mark, Marked, Messages};
 
-use super::ledger::{Committed, To};
+use super::super::log::Log;
+use super::ledger::{Committed, Ledger, To};
 use super::node::{LOSSES_MAX, SINKS, Shared, sink_name};
+
+/// No mark applies but that of who holds the delivery.
+pub(super) fn no_zombie_write(log: &Log, ledger: &Ledger, marks: &[Mark], marked: &[Marked]) {
+    for (mark, marked) in marks.iter().zip(marked) {
+        let held = ledger.held(&mark.delivery);
+        if *marked == Marked::Applied && held != Some(mark.epoch) {
+            log.breaks(
+                "no-zombie-write",
+                format_args!("{mark:?} applies, and {held:?} has it"),
+            );
+        }
+    }
+}
 
 /// The state of a delivery; `None` when it is not on record, because it was forgotten.
 fn state(shared: &Shared, sink: &SinkName, id: &str) -> Option<DeliveryState> {

@@ -14,6 +14,8 @@ use surefoot_core::time::Timestamp;
 use surefoot_testkit::MemoryStore;
 
 use super::super::gate::Gate;
+use super::super::log::Log;
+use super::check;
 use super::ledger::Ledger;
 
 type Answer<T> = Result<T, StoreError>;
@@ -23,6 +25,7 @@ pub(super) struct Gated {
     pub(super) inner: Arc<MemoryStore>,
     pub(super) gate: Gate,
     pub(super) ledger: Ledger,
+    pub(super) log: Log,
 }
 
 #[async_trait]
@@ -47,7 +50,15 @@ impl Messages for Gated {
     }
 
     async fn take(&self, take: &Take, now: Timestamp) -> Answer<Vec<TakenKey>> {
-        self.gate.pass(self.inner.take(take, now)).await
+        let call = async {
+            let taken = self.inner.take(take, now).await?;
+            for key in &taken {
+                let numbers = key.deliveries.iter().map(|taken| taken.number);
+                numbers.for_each(|number| self.ledger.hold(&take.sink, number, key.epoch));
+            }
+            Ok(taken)
+        };
+        self.gate.pass(call).await
     }
 
     async fn depart(&self, departures: &[Departure]) -> Answer<Vec<Departed>> {
@@ -64,7 +75,12 @@ impl Messages for Gated {
     }
 
     async fn mark(&self, marks: &[Mark]) -> Answer<Vec<Marked>> {
-        self.gate.pass(self.inner.mark(marks)).await
+        let call = async {
+            let marked = self.inner.mark(marks).await?;
+            check::no_zombie_write(&self.log, &self.ledger, marks, &marked);
+            Ok(marked)
+        };
+        self.gate.pass(call).await
     }
 
     async fn parked(

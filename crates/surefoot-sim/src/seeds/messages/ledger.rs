@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use surefoot_core::id::{OrderKey, SinkName};
-use surefoot_core::message::Message;
+use surefoot_core::id::{Epoch, OrderKey, SinkName};
+use surefoot_core::message::{Message, MessageNumber};
 use surefoot_core::port::DeliveryId;
 use surefoot_core::time::Timestamp;
 
@@ -22,6 +22,7 @@ struct State {
     given: BTreeMap<To, u32>,
     applied: BTreeMap<To, u32>,
     departed: BTreeMap<DeliveryId, u32>,
+    held: BTreeMap<DeliveryId, Epoch>,
     skipped: BTreeSet<To>,
     mended: BTreeSet<To>,
     landing: Vec<Landing>,
@@ -80,6 +81,17 @@ impl Ledger {
 
     pub(super) fn given(&self, to: &To) -> u32 {
         self.with(|state| state.given.get(to).copied().unwrap_or_default())
+    }
+
+    /// A take gave a delivery under this epoch.
+    pub(super) fn hold(&self, sink: &SinkName, number: MessageNumber, epoch: Epoch) {
+        let sink = sink.clone();
+        self.with(|state| state.held.insert(DeliveryId { number, sink }, epoch));
+    }
+
+    /// The epoch of the latest take of a delivery.
+    pub(super) fn held(&self, delivery: &DeliveryId) -> Option<Epoch> {
+        self.with(|state| state.held.get(delivery).copied())
     }
 
     /// A relay said that a delivery leaves, and that is on record.

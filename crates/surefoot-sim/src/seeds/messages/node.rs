@@ -67,6 +67,7 @@ impl Node {
             inner,
             gate: life.gate.clone(),
             ledger: shared.ledger.clone(),
+            log: shared.log.clone(),
         });
         let beginning = Beginning {
             shared: shared.clone(),

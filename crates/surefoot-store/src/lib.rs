@@ -4,6 +4,7 @@
 //! [`open`] goes from a URL to a store, [`open_ports`] to all its ports. [`sqlite`] and [`postgres`] share no SQL: each
 //! does what its database does well. What holds them together is the store contract in `surefoot-testkit`, which both pass.
 
+mod echo;
 mod effect_record;
 mod not_settled;
 mod open;

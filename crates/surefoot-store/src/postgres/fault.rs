@@ -6,6 +6,8 @@ use std::time::Duration;
 use surefoot_core::classify::{self, Class};
 use surefoot_core::error::StoreError;
 
+use crate::echo::echo;
+
 /// What an error of a statement says.
 pub(super) struct Fault {
     /// What the caller is told.
@@ -83,20 +85,7 @@ impl Shared {
 
     /// The fault for one of them, of the same kind.
     pub(super) fn told(&self) -> StoreError {
-        match &*self.0 {
-            StoreError::Unavailable(_) => StoreError::Unavailable(Box::new(self.clone())),
-            StoreError::Refused(_) => StoreError::Refused(Box::new(self.clone())),
-            StoreError::Broken(what) => StoreError::Broken(what.clone()),
-            StoreError::Schema {
-                found,
-                known,
-                remedy,
-            } => StoreError::Schema {
-                found: *found,
-                known: *known,
-                remedy,
-            },
-        }
+        echo(&self.0, |_| Box::new(self.clone()))
     }
 }
 

@@ -34,24 +34,6 @@ pub fn store_error(error: Error) -> StoreError {
     }
 }
 
-/// The same error for another operation of the same commit: what failed for one failed for all.
-pub(super) fn echo(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Unavailable(cause) => StoreError::Unavailable(cause.to_string().into()),
-        StoreError::Schema {
-            found,
-            known,
-            remedy,
-        } => StoreError::Schema {
-            found: *found,
-            known: *known,
-            remedy,
-        },
-        StoreError::Broken(what) => StoreError::Broken(what.clone()),
-        StoreError::Refused(cause) => StoreError::Refused(cause.to_string().into()),
-    }
-}
-
 /// The store was closed, or its thread ended, before it answered.
 pub(super) fn closed() -> StoreError {
     StoreError::Unavailable("the store was closed before it answered".into())

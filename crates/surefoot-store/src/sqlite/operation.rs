@@ -4,8 +4,9 @@
 use surefoot_core::error::StoreError;
 use tokio::sync::oneshot;
 
-use super::fault::{echo, panicked};
+use super::fault::panicked;
 use super::ledger::Ledger;
+use crate::echo::echo;
 
 /// Work for the writer.
 pub(super) trait Operation: Send {
@@ -85,7 +86,9 @@ where
         let outcome = match (self.outcome, committed) {
             (Some(Err(refused)), _) => Err(refused),
             (Some(Ok(done)), Ok(())) => Ok(done),
-            (Some(Ok(_)) | None, Err(error)) => Err(echo(error).into()),
+            (Some(Ok(_)) | None, Err(error)) => {
+                Err(echo(error, |cause| cause.to_string().into()).into())
+            }
             (None, Ok(())) => Err(panicked(self.name).into()),
         };
         // Whoever asked may have gone; the work stands all the same.

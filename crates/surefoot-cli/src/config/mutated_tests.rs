@@ -194,7 +194,10 @@ fn a_file_with_other_bytes_ends_in_faults_with_place_and_remedy() {
             match random.u8(..4) {
                 0 => text.replace_range(from..to, ""),
                 1 => text.insert_str(from, random.choice(pieces).unwrap()),
-                2 => text.insert_str(from, &text[from..to].to_owned()),
+                2 => {
+                    let piece = text[from..to].to_owned();
+                    text.insert_str(from, &piece);
+                }
                 _ => text.truncate(from),
             }
         }

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::Value;
 
+use super::duration;
 use super::fault::Placed;
 use super::file::parse;
 use super::keys::{self, Key, Shape, Table};
@@ -317,6 +318,62 @@ fn the_example_of_the_document_has_every_key() {
     };
     each_table(keys::file(), "", &mut see);
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// The tables of the document name the defaults that the schema has, which are those of the code.
+#[test]
+fn the_document_says_the_defaults_of_the_schema() {
+    let mut checked = 0;
+    for (declared, Occurrence { key, .. }) in occurrences() {
+        let Some(default) = &key.default else {
+            continue;
+        };
+        // These have one row each, in which the defaults stand among the words.
+        let in_words = [
+            ".adaptive.",
+            ".fallback.",
+            ".fault.",
+            ".hedge.",
+            ".request.",
+        ]
+        .iter()
+        .any(|part| declared.contains(part));
+        if in_words || default.is_array() || default.is_object() {
+            continue;
+        }
+        let (plain, short) = (format!("`{}`", key.name), format!(".{}`", key.name));
+        let rows = DOCUMENT.lines().filter(|line| line.starts_with('|'));
+        let about = rows.filter(|row| {
+            let first = row.split('|').nth(1).unwrap();
+            first.contains(&plain) || first.contains(&short)
+        });
+        let about: Vec<&str> = about.collect();
+        // What has no row of its own stands in the words of a row with its table.
+        if !about.is_empty() {
+            let said = about.iter().any(|row| says(row, default));
+            assert!(said, "{declared}: {default} is not in {about:#?}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 60, "{checked}");
+}
+
+/// Whether a row of the document has this value, in whatever units.
+fn says(row: &str, value: &Value) -> bool {
+    let words = row.split('`').skip(1).step_by(2);
+    let texts = words.map(|word| word.trim_matches('"'));
+    let mut texts = texts.flat_map(|text| text.split(", "));
+    match value {
+        Value::String(text) => texts.any(|word| {
+            let time = |text: &str| duration::parse(text).ok();
+            word == text || (time(word).is_some() && time(word) == time(text))
+        }),
+        Value::Number(number) => texts.any(|word| {
+            word.parse::<f64>()
+                .is_ok_and(|word| Some(word) == number.as_f64())
+        }),
+        other => texts.any(|word| word == other.to_string()),
+    }
 }
 
 /// What is said of the key itself, not of how it goes with others.

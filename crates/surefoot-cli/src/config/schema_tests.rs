@@ -372,7 +372,10 @@ fn says(row: &str, value: &Value) -> bool {
             word.parse::<f64>()
                 .is_ok_and(|word| Some(word) == number.as_f64())
         }),
-        other => texts.any(|word| word == other.to_string()),
+        other => {
+            let said = other.to_string();
+            texts.any(|word| word == said)
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 //! key that is not here, the published schema is made of this, and tests hold parser, schema and document together.
 //!
 //! - [`shape`]: the words in which it is said, [`pattern`]: the forms of texts.
-//! - One file for each section: [`node`] has the small ones, [`job`] with [`recovery`], [`dependency`] with [`policy`] and
-//!   [`breaker`], [`proxy`] with [`route`].
+//! - One file for each section: [`node`] has the small ones, [`job`] with [`recovery`], [`dependency`] with [`policy`],
+//!   [`breaker`] and [`fallback`], [`proxy`] with [`route`].
 
 mod breaker;
 mod dependency;
+mod fallback;
 mod job;
 mod node;
 mod pattern;

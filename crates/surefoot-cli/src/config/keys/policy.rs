@@ -1,27 +1,25 @@
-//! The parts of a policy in `[dependency.NAME]`, but for the breaker. Defaults that the policy itself has are taken from
+//! The parts of a policy in `[dependency.NAME]`, but for the breaker and the fallback. Defaults that the policy itself has are taken from
 //! it; where the parser puts others in their place for jobs, they are the parser's.
 
 use std::time::Duration;
 
-use serde_json::Value;
 use surefoot_core::backoff::BACKOFF_DELAYS_MAX;
 use surefoot_policy::Policy;
 use surefoot_policy::adaptive::AdaptiveOptions;
 use surefoot_policy::bulkhead::LIMIT_MAX;
-use surefoot_policy::fallback::{FallbackKind, FallbackOptions};
 use surefoot_policy::fault::FaultOptions;
 use surefoot_policy::meta::Criticality;
 use surefoot_policy::retry::ATTEMPTS_MAX;
 
 use super::breaker;
+use super::fallback;
 use super::node::section;
 use super::shape::{Key, Shape, Table};
 use crate::config::duration::written;
 use crate::config::policy::{ATTEMPT_TIMEOUT, CONNECT_TIMEOUT};
 
-/// The most calls in a rate, and the most answers of a stale cache, as the policy takes them.
+/// The most calls in a rate, as the policy takes them.
 const RATE_CALLS_MAX: u64 = 1_000_000_000;
-const STALE_ENTRIES_MAX: u64 = 1_000_000;
 
 /// A duration as policies take them, from a microsecond on.
 pub(super) const TIME: Shape = Shape::Duration {
@@ -57,7 +55,7 @@ pub(super) fn keys() -> Vec<Key> {
         rate(),
         hedge(),
         adaptive(),
-        fallback(),
+        fallback::key(),
         fault(),
     ]
 }
@@ -327,67 +325,6 @@ fn adaptive() -> Key {
     ];
     let what = "A limit that finds itself in place of `bulkhead.limit`. Without it, off; every key of it has a default.";
     section("adaptive", what, keys)
-}
-
-fn fallback() -> Key {
-    let standard = FallbackOptions::of(FallbackKind::Stale);
-    let kinds = [
-        FallbackKind::Value,
-        FallbackKind::Function,
-        FallbackKind::Stale,
-    ];
-    let kind = Key::new(
-        "kind",
-        Shape::Words(kinds.map(FallbackKind::as_str).to_vec()),
-        "Always the same value, something that is computed or asked elsewhere, or what the service said last.",
-    );
-    let ages = &standard.stale;
-    let stale = vec![
-        Key::new(
-            "fresh",
-            TIME_OR_ZERO,
-            "So long it is served without asking.",
-        )
-        .or_time(ages.fresh),
-        Key::new(
-            "while_revalidating",
-            TIME_OR_ZERO,
-            "So long it is served while one caller asks again; at least `fresh`.",
-        )
-        .or_time(ages.while_revalidating),
-        Key::new(
-            "if_error",
-            TIME_OR_ZERO,
-            "So long it is served when asking fails; at least `while_revalidating`.",
-        )
-        .or_time(ages.if_error),
-        Key::new(
-            "retry_every",
-            TIME_OR_ZERO,
-            "After a failure nobody asks again for this long.",
-        )
-        .or_time(ages.retry_every),
-        Key::new(
-            "entries_max",
-            Shape::Count(1..=STALE_ENTRIES_MAX),
-            "How many answers are kept.",
-        )
-        .or(Value::from(ages.entries_max)),
-    ];
-    let keys = vec![
-        kind.required(),
-        Key::new(
-            "concurrency_max",
-            whole(1, LIMIT_MAX),
-            "How many may run at once; more are turned away.",
-        )
-        .or(standard.concurrency_max),
-        Key::new("timeout", TIME, "How long one may take.").or_time(standard.timeout),
-        section("stale", "The ages of a stale answer, for that kind.", stale),
-    ];
-    let what =
-        "What is served when the service does not answer. Jobs are not served one: they wait.";
-    section("fallback", what, keys)
 }
 
 fn fault() -> Key {

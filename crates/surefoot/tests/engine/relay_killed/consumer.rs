@@ -5,13 +5,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
-use axum::routing::post;
-use axum::{Json, Router};
 use surefoot::core::id::MessageId;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use surefoot::core::payload::Payload;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 
 use super::Said;
@@ -38,9 +36,7 @@ impl Consumer {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let routes = Router::new().route("/{id}", post(accept));
-        let app = routes.with_state(inbox.clone());
-        let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        let server = tokio::spawn(listen(listener, inbox.clone()));
         Self {
             address,
             inbox,
@@ -64,15 +60,51 @@ impl Drop for Consumer {
     }
 }
 
-async fn accept(
-    State(inbox): State<Inbox>,
-    Path(id): Path<String>,
-    Json(said): Json<Said>,
-) -> StatusCode {
-    let id = MessageId::new(id).unwrap();
+async fn listen(listener: TcpListener, inbox: Inbox) {
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        let inbox = inbox.clone();
+        connections.spawn(async move {
+            // Who is killed in the middle of a request has asked for nothing.
+            let _ = answer(stream, inbox).await;
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// Reads one request of HTTP/1.1 and answers it.
+async fn answer(stream: TcpStream, inbox: Inbox) -> std::io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    let mut first = String::new();
+    stream.read_line(&mut first).await?;
+    let mut length = 0;
+    loop {
+        let mut header = String::new();
+        if stream.read_line(&mut header).await? == 0 {
+            return Ok(());
+        }
+        match header.trim_end().split_once(": ") {
+            Some(("content-length", bytes)) => length = bytes.parse().unwrap(),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await?;
+    let id = first.split(' ').nth(1).unwrap().trim_start_matches('/');
+    let says = Payload::parse(String::from_utf8(body).unwrap()).unwrap();
+    let status = accept(inbox, MessageId::new(id).unwrap(), says.decode().unwrap()).await;
+    let answer =
+        format!("HTTP/1.1 {status} Said\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    stream.write_all(answer.as_bytes()).await
+}
+
+/// Applies a message; answers the status.
+async fn accept(inbox: Inbox, id: MessageId, said: Said) -> u16 {
     inbox.given.lock().unwrap().push(said.clone());
     let late = match fastrand::u8(0..20) {
-        0 => return StatusCode::SERVICE_UNAVAILABLE,
+        0 => return 503,
         1 => LEASE / 2,
         _ => Duration::ZERO,
     };
@@ -83,7 +115,7 @@ async fn accept(
     });
     applying.await.unwrap();
     match fastrand::u8(0..20) {
-        0 => StatusCode::BAD_GATEWAY,
-        _ => StatusCode::NO_CONTENT,
+        0 => 502,
+        _ => 204,
     }
 }

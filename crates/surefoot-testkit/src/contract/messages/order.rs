@@ -143,6 +143,8 @@ pub async fn a_holder_that_never_said_that_it_leaves_is_counted_once(store: Arc<
     assert_eq!(depart(&*store, &left).await, [Departed::Applied], "again");
     let next = take_one(&*store, &many_each("v", 9), at(200)).await;
     assert_eq!(lost(&next), 2);
+    let late = depart(&*store, &left).await;
+    assert_eq!(late, [Departed::Stale], "no-zombie-write");
     let after = take_one(&*store, &many_each("v", 9), at(240)).await;
     assert_eq!(
         lost(&after),

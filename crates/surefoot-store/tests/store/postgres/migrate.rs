@@ -7,6 +7,9 @@ use surefoot_store::postgres::{PostgresOptions, PostgresStore, sqlx};
 
 use super::fixture::{START, connection, job, scratch, url};
 
+/// The newest version of this build.
+const NEWEST: i64 = 5;
+
 async fn scalar(sql: String) -> i64 {
     let row = sqlx::raw_sql(AssertSqlSafe(sql))
         .fetch_one(&mut connection().await)
@@ -33,7 +36,7 @@ async fn nodes_that_start_at_once_migrate_once() {
     let schema = &options.schema;
     assert_eq!(
         scalar(format!("select count(*) from {schema}.migration")).await,
-        4
+        NEWEST
     );
     assert_eq!(
         scalar(format!("select count(*) from {schema}.job")).await,
@@ -42,7 +45,7 @@ async fn nodes_that_start_at_once_migrate_once() {
     PostgresStore::open_with(options.clone()).await.unwrap();
     assert_eq!(
         scalar(format!("select count(*) from {schema}.migration")).await,
-        4,
+        NEWEST,
         "a second start changes nothing"
     );
 }
@@ -65,7 +68,7 @@ async fn a_newer_schema_is_refused_and_left_as_it_was() {
             refused,
             StoreError::Schema {
                 found: 1000,
-                known: 4,
+                known: NEWEST,
                 ..
             }
         ),

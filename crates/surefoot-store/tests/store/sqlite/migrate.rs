@@ -6,6 +6,9 @@ use surefoot_store::sqlite::SqliteStore;
 
 use super::fixture::{Place, START, job, open, take};
 
+/// The newest version of this build.
+const NEWEST: i64 = 4;
+
 /// The applied migrations, by the test's own connection.
 fn versions(place: &Place) -> Vec<i64> {
     let connection = place.connect();
@@ -27,7 +30,7 @@ async fn opening_again_keeps_everything() {
     drop(first);
     let second = place.open().await;
     assert_eq!(take(&second, "mail", 10).await.len(), 1);
-    assert_eq!(versions(&place), [1, 2, 3]);
+    assert!(versions(&place).into_iter().eq(1..=NEWEST));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,7 +51,7 @@ async fn many_may_start_at_once_on_a_new_file() {
             store.enqueue(&[job("mail")], START).await.unwrap();
         }
         assert_eq!(take(&stores[0], "mail", 100).await.len(), 12);
-        assert_eq!(versions(&place), [1, 2, 3]);
+        assert!(versions(&place).into_iter().eq(1..=NEWEST));
     }
 }
 
@@ -86,7 +89,7 @@ async fn a_newer_schema_is_refused_and_not_touched() {
             error,
             StoreError::Schema {
                 found: 99,
-                known: 3,
+                known: NEWEST,
                 ..
             }
         ),

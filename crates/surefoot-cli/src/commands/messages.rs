@@ -185,7 +185,7 @@ fn no_such_message(tenant: &Tenant, id: &MessageId) -> Failed {
     Failed::new(
         Code::NotFound,
         format!("tenant {tenant} has no message {id}"),
-        "a message that was delivered is forgotten when its time is over; see what is parked with: surefoot messages parked",
+        "name its tenant with --tenant; a message that was delivered is forgotten when its time is over; see what is parked with: surefoot messages parked",
     )
 }
 

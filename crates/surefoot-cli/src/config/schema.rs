@@ -118,7 +118,10 @@ fn of_duration(zero: bool, fine: bool) -> Map<String, Value> {
     schema.insert("minLength".to_owned(), 1.into());
     schema.insert("pattern".to_owned(), format!("^{parts}$").into());
     if !zero {
-        schema.insert("not".to_owned(), json!({ "pattern": "^[^1-9]*$" }));
+        schema.insert(
+            "not".to_owned(),
+            json!({ "type": "string", "pattern": "^[^1-9]*$" }),
+        );
     }
     schema
 }

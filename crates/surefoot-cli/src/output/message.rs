@@ -20,7 +20,7 @@ pub(crate) fn message_text(record: &MessageRecord) -> String {
     let mut text = lines.join("\n");
     text.push_str(&match deliveries(&record.deliveries) {
         Some(table) => format!("\n\ndeliveries\n{}", table.text()),
-        None => "\n\nno sink has it or waits for it".to_owned(),
+        None => "\n\nno sink has it or waits for it; a sink that comes later gets it where it begins with what is kept".to_owned(),
     });
     if let Some(table) = orders(&record.orders) {
         text.push_str(&format!("\n\nwhat people did\n{}", table.text()));

@@ -100,7 +100,7 @@ pub(crate) static NOT_FOUND: ProblemKind = ProblemKind {
     slug: "not-found",
     status: StatusCode::NOT_FOUND,
     title: "There is no such thing",
-    remedy: "Check the id. Finished jobs are dropped when their time in history is over.",
+    remedy: "Check the id or the name, and the tenant where there are several. What has ended is forgotten when its time is over.",
 };
 
 pub(crate) static METHOD_NOT_ALLOWED: ProblemKind = ProblemKind {

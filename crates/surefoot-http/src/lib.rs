@@ -40,9 +40,7 @@ mod told;
 mod transaction;
 mod witness;
 
-pub use accept::{
-    ACCEPT_WAIT_MAX, Accept, AcceptRefused, JobLookup, STREAMS_MAX, WAITS_MAX, Wait,
-};
+pub use accept::{ACCEPT_WAIT_MAX, Accept, AcceptRefused, JobLookup, STREAMS_MAX, WAITS_MAX, Wait};
 pub use context::RequestContext;
 pub use guard::{BoxError, Guard};
 pub use intent::{Answered, IntentKey, WAIT_MAX};

@@ -43,7 +43,7 @@ enum Leave {
     Yes,
     /// There is no time, or the relay drains.
     NotNow,
-    /// Another relay has it.
+    /// Another relay has it, or the store refuses to say that it leaves.
     Never,
 }
 
@@ -103,7 +103,8 @@ impl Held {
                     self.tell_stale(taken);
                     return Leave::Never;
                 }
-                Err(error) if !error.is_transient() => return Leave::NotNow,
+                // Given back it would be taken at once, and refused again: the lease is the pause.
+                Err(error) if !error.is_transient() => return Leave::Never,
                 Err(_) => sleep(rest.after_failure(&line.dice)).await,
             }
         }

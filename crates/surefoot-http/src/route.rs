@@ -381,16 +381,20 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_first_rule_that_fits_counts() {
-        let rule = |method, route: &str, wait| Rule {
+    /// A rule that is told by how long its requests wait.
+    fn rule(method: Option<Method>, route: &str, wait: u64) -> Rule {
+        Rule {
             method,
             route: route.to_owned(),
             policy: RoutePolicy {
                 wait: Duration::from_secs(wait),
                 ..RoutePolicy::default()
             },
-        };
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_counts() {
         let routes = Routes {
             rules: vec![
                 rule(Some(Method::POST), "/a/{id}", 1),
@@ -414,14 +418,6 @@ mod tests {
 
     #[test]
     fn an_operation_is_guarded_as_its_requests_were() {
-        let rule = |method, route: &str, wait| Rule {
-            method,
-            route: route.to_owned(),
-            policy: RoutePolicy {
-                wait: Duration::from_secs(wait),
-                ..RoutePolicy::default()
-            },
-        };
         let routes = Routes {
             rules: vec![
                 rule(Some(Method::POST), "/a/{id}", 1),

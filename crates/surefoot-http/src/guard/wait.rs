@@ -97,7 +97,7 @@ impl Guard {
 
     /// Looks for those who wait, for as long as there are any, whether the run has ended.
     async fn accompany(&self, new: &NewRequest, wait: Duration, mut lead: Lead) {
-        // Whoever has come meanwhile is told of no look that is older than itself.
+        // So short that each of them hears, before its own wait is over, of a look that began after it came.
         let pause = (wait / 2).min(LOOK_LONGEST);
         while lead.is_followed() {
             match self.on_record(new).await {
